@@ -1,0 +1,323 @@
+// Package api is what the outside can ask of a node: the [Service] interface
+// with its requests and results, an HTTP+JSON handler over it, and a typed
+// [Client].
+//
+// The package guarantees that a call means the same whether it runs in the
+// process that owns the home or over its socket: same results, same errors,
+// same progress. JSON keys named in docs/cli.md never change their meaning.
+package api
+
+import (
+	"context"
+	"time"
+
+	"arborist/document"
+)
+
+// A Service is everything that a node does for its owner. The node itself and
+// [Client] implement it. All methods stop when their context ends, keep what
+// they had acknowledged, and may run concurrently.
+type Service interface {
+	Ingester
+	Finder
+	Reader
+	Corpora
+	Network
+	Keeper
+}
+
+// An Ingester brings documents in. Both methods report progress to fn, which
+// may be nil and is never called concurrently. A document that fails is listed
+// in the result and stops nothing.
+type Ingester interface {
+	Add(ctx context.Context, req AddRequest, fn ProgressFunc) (AddResult, error)
+	Crawl(ctx context.Context, req CrawlRequest, fn ProgressFunc) (CrawlResult, error)
+}
+
+// A Finder finds passages and proves them.
+type Finder interface {
+	Query(ctx context.Context, req QueryRequest) (QueryResult, error)
+	Prove(ctx context.Context, req ProveRequest) (ProveResult, error)
+}
+
+// A Reader reads what is stored.
+type Reader interface {
+	// Text returns the canonical text of a document, byte for byte.
+	Text(ctx context.Context, root document.Root) ([]byte, error)
+	// Show says what is known of a root or of a URI.
+	Show(ctx context.Context, rootOrURI string) (ShowResult, error)
+	// History lists the versions at a URI, newest first.
+	History(ctx context.Context, uri string) (HistoryResult, error)
+}
+
+// Corpora manages the corpora on this node. A corpus is named by its short
+// name where it is our own and by its origin ("PEER/NAME") where it is not.
+type Corpora interface {
+	ListCorpora(ctx context.Context) (CorporaResult, error)
+	CreateCorpus(ctx context.Context, name string) (CorpusInfo, error)
+	CorpusKey(ctx context.Context, name string) (CorpusKeyResult, error)
+}
+
+// A Network is the node as peers see it. Join, PeerCorpora and Sync open
+// connections; nothing else does.
+type Network interface {
+	PeerID(ctx context.Context) (PeerIDResult, error)
+	ListPeers(ctx context.Context) (PeersResult, error)
+	Join(ctx context.Context, addr string) (JoinResult, error)
+	// PeerCorpora lists the corpora that a connected peer serves; an empty
+	// peer means all connected ones.
+	PeerCorpora(ctx context.Context, peer string) (CorporaResult, error)
+	Sync(ctx context.Context, req SyncRequest, fn ProgressFunc) (SyncResult, error)
+}
+
+// A Keeper looks after the node itself.
+type Keeper interface {
+	Status(ctx context.Context) (StatusResult, error)
+	Check(ctx context.Context) (CheckResult, error)
+}
+
+// A ProgressFunc receives progress reports.
+type ProgressFunc func(Progress)
+
+// Progress is how far a long call has come. Counters a call does not know stay
+// zero.
+type Progress struct {
+	Stage     string `json:"stage"`           // for example "fetch", "store", "verify"
+	Done      int64  `json:"done"`            // documents or pages
+	Total     int64  `json:"total,omitempty"` // 0 where unknown
+	Bytes     int64  `json:"bytes,omitempty"`
+	Item      string `json:"item,omitempty"` // the URI or URL just finished
+	Depth     int    `json:"depth,omitempty"`
+	Status    int    `json:"status,omitempty"` // HTTP status of Item
+	Discovery bool   `json:"discovery,omitempty"`
+}
+
+// AddRequest asks to ingest files and folders.
+type AddRequest struct {
+	Paths   []string `json:"paths"`             // absolute
+	Corpus  string   `json:"corpus,omitempty"`  // default "main"; must be empty where Private
+	Private bool     `json:"private,omitempty"` // into the private crawl db
+	BaseURI string   `json:"base_uri,omitempty"`
+}
+
+// AddResult counts what an [AddRequest] did.
+type AddResult struct {
+	Documents  int       `json:"documents"`
+	Chunks     int       `json:"chunks"`
+	New        int       `json:"new"`
+	Unchanged  int       `json:"unchanged"`
+	Superseded int       `json:"superseded"`
+	Bytes      int64     `json:"bytes"`
+	Failed     []Failure `json:"failed"`
+}
+
+// A Failure is one document that could not be ingested.
+type Failure struct {
+	URI   string `json:"uri"`
+	Error string `json:"error"`
+}
+
+// CrawlRequest asks to crawl one host.
+type CrawlRequest struct {
+	SeedURL   string   `json:"seed_url"`
+	Depth     int      `json:"depth"`
+	MaxPages  int      `json:"max_pages"` // 0: no cap
+	Ingest    bool     `json:"ingest"`    // store pages in the private crawl db
+	Fast      bool     `json:"fast"`
+	Author    string   `json:"author,omitempty"`
+	AllowHost []string `json:"allow_host,omitempty"`
+	AllowNet  []string `json:"allow_net,omitempty"` // CIDR
+	Resume    bool     `json:"resume,omitempty"`
+}
+
+// CrawlResult counts what a crawl did.
+type CrawlResult struct {
+	Pages     int          `json:"pages"`
+	Ingested  int          `json:"ingested"`
+	Unchanged int          `json:"unchanged"`
+	Refused   []Refusal    `json:"refused"`
+	Failed    []FetchError `json:"failed"`
+}
+
+// A Refusal is a URL that was not fetched by rule.
+type Refusal struct {
+	URL    string `json:"url"`
+	Reason string `json:"reason"`
+}
+
+// A FetchError is a URL that could not be fetched. Class is one of
+// fetch_denied, fetch_transient, render_failed, resource_limit.
+type FetchError struct {
+	URL   string `json:"url"`
+	Class string `json:"class"`
+	Error string `json:"error"`
+}
+
+// QueryRequest asks for passages.
+type QueryRequest struct {
+	Text          string   `json:"text"`
+	Limit         int      `json:"limit"`
+	Offset        int      `json:"offset"`
+	Corpus        string   `json:"corpus,omitempty"`
+	DB            string   `json:"db,omitempty"`             // search this file alone
+	IncludeShards []string `json:"include_shards,omitempty"` // foreign files beside ours
+	NoCrawlDB     bool     `json:"no_crawl_db,omitempty"`
+}
+
+// QueryResult is a page of hits.
+type QueryResult struct {
+	Hits   []Hit  `json:"hits"`
+	Total  int    `json:"total"` // matching passages
+	Mode   string `json:"mode"`  // "and", or "or" where no passage has all words
+	TookMS int64  `json:"took_ms"`
+}
+
+// A Hit is one passage. Its proof was verified before it was returned.
+type Hit struct {
+	Rank   int           `json:"rank"`  // from 1
+	Score  float64       `json:"score"` // higher is better
+	Root   document.Root `json:"root"`
+	Chunk  uint64        `json:"chunk"`  // index
+	Chunks uint64        `json:"chunks"` // of the document
+	URI    string        `json:"uri"`
+	Title  string        `json:"title"`
+	Text   string        `json:"text"`
+	Source string        `json:"source"` // shared, crawl, file or peer
+	Corpus string        `json:"corpus,omitempty"`
+	Proof  string        `json:"proof"` // text form, without the passage
+}
+
+// ProveRequest asks for a proof file of one chunk.
+type ProveRequest struct {
+	Root   document.Root `json:"root"`
+	Chunk  uint64        `json:"chunk"`
+	Corpus string        `json:"corpus,omitempty"` // default: any that lists the document
+}
+
+// ProveResult holds the proof in its text form and its JSON twin.
+type ProveResult struct {
+	Text string `json:"text"`
+	JSON []byte `json:"json"`
+}
+
+// ShowResult is what is known of one document.
+type ShowResult struct {
+	Root      document.Root `json:"root"`
+	ID        document.ID   `json:"id"`
+	Chunks    uint64        `json:"chunks"`
+	Bytes     uint64        `json:"bytes"`
+	Norm      string        `json:"norm"`
+	Chunker   string        `json:"chunker"`
+	Source    string        `json:"source"` // shared or crawl
+	Locations []Version     `json:"locations"`
+}
+
+// HistoryResult lists versions, newest first.
+type HistoryResult struct {
+	URI      string    `json:"uri"`
+	Versions []Version `json:"versions"`
+}
+
+// A Version is a document at a location.
+type Version struct {
+	Root      document.Root `json:"root"`
+	URI       string        `json:"uri"`
+	Title     string        `json:"title"`
+	Corpus    string        `json:"corpus,omitempty"`
+	Source    string        `json:"source"`
+	FetchedAt time.Time     `json:"fetched_at"`
+	Current   bool          `json:"current"`
+}
+
+// CorporaResult lists corpora.
+type CorporaResult struct {
+	Corpora []CorpusInfo `json:"corpora"`
+}
+
+// CorpusInfo describes one corpus.
+type CorpusInfo struct {
+	Name      string `json:"name"`
+	Publisher string `json:"publisher"` // peer ID
+	Origin    string `json:"origin"`    // "PEER/NAME"
+	Size      uint64 `json:"size"`      // records in the log
+	Documents uint64 `json:"documents"` // current documents
+	Head      string `json:"head"`      // root hash of the log, base64
+	Own       bool   `json:"own"`
+	Peer      string `json:"peer,omitempty"` // who serves it, in [Network.PeerCorpora]
+}
+
+// CorpusKeyResult holds the verifier key of a corpus in its text form.
+type CorpusKeyResult struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
+}
+
+// PeerIDResult is the node's own address.
+type PeerIDResult struct {
+	PeerID string   `json:"peer_id"`
+	Addrs  []string `json:"addrs"` // full multiaddrs that end in /p2p/…; empty while not listening
+}
+
+// PeersResult lists connected peers.
+type PeersResult struct {
+	Peers []PeerInfo `json:"peers"`
+}
+
+// PeerInfo describes one connection.
+type PeerInfo struct {
+	PeerID    string   `json:"peer_id"`
+	Addrs     []string `json:"addrs"`
+	Direction string   `json:"direction"` // in or out
+	LatencyMS float64  `json:"latency_ms"`
+}
+
+// JoinResult names the peer that was reached.
+type JoinResult struct {
+	PeerID string `json:"peer_id"`
+}
+
+// SyncRequest asks to follow a corpus and bring it up to date. From is a peer
+// ID or multiaddr, or an http(s) URL of a published corpus.
+type SyncRequest struct {
+	From   string `json:"from"`
+	Corpus string `json:"corpus"`
+}
+
+// SyncResult counts what a sync brought. Every document in it was verified.
+type SyncResult struct {
+	Documents int   `json:"documents"` // stored now
+	Chunks    int   `json:"chunks"`
+	Bytes     int64 `json:"bytes"`    // of document text received
+	Verified  int   `json:"verified"` // documents re-hashed on arrival
+	Resumed   int   `json:"resumed"`  // documents that an earlier sync had brought already
+	// Corpus is the followed corpus after the sync.
+	Corpus CorpusInfo `json:"corpus"`
+}
+
+// StatusResult says how the node is; it holds nothing private.
+type StatusResult struct {
+	Home     string       `json:"home"`
+	PeerID   string       `json:"peer_id"`
+	Running  bool         `json:"running"` // a daemon answered
+	Healthy  bool         `json:"healthy"`
+	Problems []string     `json:"problems"`
+	Shards   int          `json:"shards"`
+	Shared   StoreStatus  `json:"shared"`
+	Crawl    StoreStatus  `json:"crawl"`
+	Corpora  []CorpusInfo `json:"corpora"`
+	Peers    int          `json:"peers"`
+	Addrs    []string     `json:"addrs"`
+}
+
+// StoreStatus counts what a store holds.
+type StoreStatus struct {
+	Documents uint64 `json:"documents"`
+	Chunks    uint64 `json:"chunks"`
+	Bytes     uint64 `json:"bytes"` // of canonical text
+}
+
+// CheckResult reports an integrity check.
+type CheckResult struct {
+	Documents int      `json:"documents"`
+	Problems  []string `json:"problems"`
+}
