@@ -1,0 +1,144 @@
+package ingest
+
+import (
+	"fmt"
+	"time"
+
+	"arborist/document"
+)
+
+// A batch is what waits to be put.
+type batch struct {
+	entries []document.Entry
+	bytes   int64 // of text
+	held    int64 // of the budget
+	timer   *time.Timer
+}
+
+// collect takes finished jobs in order, and puts them in batches. It ends when
+// the queue is closed and empty, or when the run is cancelled.
+func (r *run) collect() {
+	b := &batch{timer: time.NewTimer(time.Hour)}
+	b.timer.Stop()
+	defer b.timer.Stop()
+	for {
+		j, open := r.next(b)
+		if !open {
+			break
+		}
+		if !r.await(b, j) {
+			return
+		}
+		r.add(b, j)
+	}
+	if r.ctx.Err() == nil {
+		r.put(b)
+	}
+}
+
+// next takes a job from the queue; meanwhile a waiting batch is put when its
+// time has come. It returns false at the end.
+func (r *run) next(b *batch) (*job, bool) {
+	for {
+		select {
+		case j, open := <-r.queue:
+			return j, open
+		case <-b.timer.C:
+			r.put(b)
+		case <-r.budget.starved:
+			r.put(b)
+		case <-r.ctx.Done():
+			return nil, false
+		}
+	}
+}
+
+// await waits until a job is done, or returns false when the run is over.
+func (r *run) await(b *batch, j *job) bool {
+	for {
+		select {
+		case <-j.done:
+			return r.ctx.Err() == nil
+		case <-b.timer.C:
+			r.put(b)
+		case <-r.budget.starved:
+			r.put(b)
+		case <-r.ctx.Done():
+			return false
+		}
+	}
+}
+
+func (r *run) add(b *batch, j *job) {
+	if j.err != nil {
+		r.budget.resize(-j.held)
+		r.fail(j.raw.Location.URI, j.err)
+		return
+	}
+	if len(b.entries) == 0 {
+		b.timer.Reset(r.cfg.BatchWait)
+	}
+	b.entries = append(b.entries, j.entry)
+	b.bytes += int64(len(j.entry.Document.Text()))
+	b.held += j.held
+	if len(b.entries) >= r.cfg.Batch || b.bytes >= r.cfg.BatchBytes {
+		r.put(b)
+	}
+}
+
+// put hands the batch to the sink and counts what it acknowledged. A sink
+// error ends the run.
+func (r *run) put(b *batch) {
+	b.timer.Stop()
+	if len(b.entries) == 0 || r.ctx.Err() != nil {
+		return
+	}
+	outcomes, err := r.sink.Put(r.ctx, b.entries)
+	if err == nil && len(outcomes) != len(b.entries) {
+		err = fmt.Errorf("%w: %d for %d documents", ErrSink, len(outcomes), len(b.entries))
+	}
+	if err != nil {
+		r.sinkErr = err
+		r.cancel(err)
+		return
+	}
+	r.acknowledge(b, outcomes)
+	r.budget.resize(-b.held)
+	clear(b.entries)
+	*b = batch{entries: b.entries[:0], timer: b.timer}
+}
+
+func (r *run) acknowledge(b *batch, outcomes []document.Outcome) {
+	r.reportMu.Lock()
+	for i, o := range outcomes {
+		r.report.count(b.entries[i], o)
+	}
+	p := r.report.progress()
+	r.reportMu.Unlock()
+	p.URI = b.entries[len(b.entries)-1].Location.URI
+	if r.progress != nil {
+		r.progress(p)
+	}
+}
+
+func (r *Report) count(e document.Entry, o document.Outcome) {
+	r.Documents++
+	r.Chunks += e.Document.Chunks()
+	r.Bytes += int64(len(e.Document.Text()))
+	if o.New {
+		r.New++
+	}
+	if o.Unchanged {
+		r.Unchanged++
+	}
+	if o.Superseded != (document.Root{}) {
+		r.Superseded++
+	}
+}
+
+func (r *Report) progress() Progress {
+	return Progress{
+		Documents: r.Documents, Chunks: r.Chunks, New: r.New, Unchanged: r.Unchanged,
+		Superseded: r.Superseded, Bytes: r.Bytes, Failed: len(r.Failed) + r.Unlisted,
+	}
+}

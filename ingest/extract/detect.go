@@ -1,0 +1,119 @@
+package extract
+
+import (
+	"bytes"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+type kind int
+
+const (
+	kindText kind = iota
+	kindMarkdown
+	kindHTML
+)
+
+// A mediaType is what the input is taken for.
+type mediaType struct {
+	kind    kind
+	media   string // type/subtype
+	charset string // as declared, may be empty
+}
+
+// detect decides what body is: by its first bytes where they leave no doubt,
+// then by what was declared, then by sniffing.
+func detect(contentType string, body []byte) (mediaType, error) {
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		// A broken parameter does not make the type unknown.
+		media, _, _ = strings.Cut(contentType, ";")
+		media = strings.ToLower(strings.TrimSpace(media))
+	}
+	t := mediaType{media: media, charset: params["charset"]}
+	if name := binaryName(t, body); name != "" {
+		return t, unsupported(name)
+	}
+	switch {
+	case media == "text/html" || media == "application/xhtml+xml":
+		t.kind = kindHTML
+	case media == "text/markdown" || media == "text/x-markdown":
+		t.kind = kindMarkdown
+	case media == "text/xml" || media == "application/xml":
+		if isXHTML(body) {
+			t.kind = kindHTML
+			break
+		}
+		if media == "application/xml" {
+			return t, unsupported(media)
+		}
+	case strings.HasPrefix(media, "text/"):
+	case media == "" || media == "application/octet-stream" || !strings.Contains(media, "/"):
+		return sniff(t, body)
+	default:
+		return t, unsupported(media)
+	}
+	return t, nil
+}
+
+// sniff decides about bytes of which nothing is known.
+func sniff(t mediaType, body []byte) (mediaType, error) {
+	found := http.DetectContentType(body)
+	media, _, _ := strings.Cut(found, ";")
+	t.media = media
+	switch {
+	case media == "text/html" || media == "text/xml" && isXHTML(body):
+		t.kind = kindHTML
+	case !strings.HasPrefix(media, "text/"):
+		return t, unsupported(media)
+	}
+	return t, nil
+}
+
+func unsupported(what string) error {
+	return fmt.Errorf("%w: %s: convert it to HTML, Markdown or plain text first", ErrUnsupported, what)
+}
+
+// isXHTML reports whether the start of an XML document names HTML's root.
+func isXHTML(body []byte) bool {
+	head := bytes.ToLower(body[:min(len(body), 1024)])
+	return bytes.Contains(head, []byte("<html"))
+}
+
+// signatures are first bytes that no text starts with.
+var signatures = []struct{ prefix, name string }{
+	{"%PDF-", "PDF document"},
+	{"PK\x03\x04", "ZIP archive or Office document"},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old Office document"},
+	{"\x1f\x8b", "gzip archive"},
+	{"BZh", "bzip2 archive"},
+	{"\xfd7zXZ\x00", "xz archive"},
+	{"\x28\xb5\x2f\xfd", "zstd archive"},
+	{"7z\xbc\xaf\x27\x1c", "7z archive"},
+	{"Rar!\x1a\x07", "RAR archive"},
+	{"\x7fELF", "ELF program"},
+	{"\x89PNG\r\n\x1a\n", "PNG image"},
+	{"\xff\xd8\xff", "JPEG image"},
+	{"GIF87a", "GIF image"},
+	{"GIF89a", "GIF image"},
+	{"SQLite format 3\x00", "SQLite database"},
+	{"\x00asm", "WebAssembly module"},
+}
+
+// binaryName names what body is if it is binary, and is empty for text.
+func binaryName(t mediaType, body []byte) string {
+	for _, s := range signatures {
+		if bytes.HasPrefix(body, []byte(s.prefix)) {
+			return s.name
+		}
+	}
+	if bytes.IndexByte(body[:min(len(body), 1024)], 0) < 0 || isUTF16(t.charset, body) {
+		return ""
+	}
+	if name := http.DetectContentType(body); name != "application/octet-stream" && !strings.HasPrefix(name, "text/") {
+		return name
+	}
+	return "binary data (it holds NUL bytes)"
+}

@@ -1,0 +1,97 @@
+// Package extract turns the bytes of one document into text, by content type:
+// HTML and XHTML into Markdown of their main content, Markdown and other text
+// as it is.
+//
+// [Extract] guarantees:
+//
+//   - The same bytes, content type and URI give the same text, on any machine,
+//     for one [Text.Extractor] name: text goes into Merkle roots. Only a page
+//     built to exhaust the parser can meet the time limit instead of a count.
+//   - Bounded work: at most about 3 s and a small multiple of the input in
+//     memory for the most hostile page, and text of at most 8 times the input
+//     (and 64 KiB).
+//   - What is no text is refused with an error that names what it is.
+//
+// Extractor names and what they stand for:
+//
+//	html-article/1  main content by go-readability v2.1.3, Markdown by
+//	                html-to-markdown v2.5.2, parsed by x/net/html v0.62.0
+//	html-body/1     the whole body, Markdown by html-to-markdown v2.5.2
+//	html-tokens/1   the text between tags with headings, lists and code blocks;
+//	                for pages that are too large, too deep or hostile
+//	markdown/1      as it is, decoded to UTF-8
+//	text/1          as it is, decoded to UTF-8
+package extract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"arborist/document"
+)
+
+// MaxBytes is the largest input, in bytes.
+const MaxBytes = document.MaxBytes
+
+var (
+	// ErrUnsupported: the input is not of a type that holds text for us.
+	ErrUnsupported = errors.New("content is not supported")
+	// ErrEmpty: the input holds no text.
+	ErrEmpty = errors.New("document holds no text")
+	// ErrTooLarge: the input is over [MaxBytes].
+	ErrTooLarge = errors.New("document is too large")
+)
+
+// Text is what was found in a document.
+type Text struct {
+	Title       string // one line, may be empty
+	Markdown    []byte // UTF-8, not yet canonical
+	Extractor   string // name/version of what made it
+	ContentType string // media type that the bytes were taken for, without parameters
+	Canonical   string // the page's own word on its address, absolute, may be empty
+}
+
+// Extract turns body into text. contentType is what the server said, or empty;
+// uri is the document's address, against which links are resolved where it is
+// http or https.
+//
+// It fails with [ErrUnsupported], [ErrEmpty], [ErrTooLarge] or the context's
+// error.
+func Extract(ctx context.Context, contentType, uri string, body []byte) (Text, error) {
+	if err := ctx.Err(); err != nil {
+		return Text{}, context.Cause(ctx)
+	}
+	if len(body) > MaxBytes {
+		return Text{}, fmt.Errorf("%w: %d bytes, the limit is %d: split it, or leave it out", ErrTooLarge, len(body), MaxBytes)
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return Text{}, fmt.Errorf("%w: %d bytes of nothing but white space: leave it out", ErrEmpty, len(body))
+	}
+	typ, err := detect(contentType, body)
+	if err != nil {
+		return Text{}, err
+	}
+	text, err := decode(typ, body)
+	if err != nil {
+		return Text{}, err
+	}
+	var t Text
+	switch typ.kind {
+	case kindHTML:
+		t, err = fromHTML(ctx, uri, text)
+	case kindMarkdown:
+		t = Text{Title: markdownTitle(text), Markdown: text, Extractor: "markdown/1"}
+	default:
+		t = Text{Markdown: text, Extractor: "text/1"}
+	}
+	if err != nil {
+		return Text{}, err
+	}
+	if len(bytes.TrimSpace(t.Markdown)) == 0 {
+		return Text{}, fmt.Errorf("%w: no text between its tags: leave it out, or render it in a browser first", ErrEmpty)
+	}
+	t.ContentType = typ.media
+	return t, nil
+}
