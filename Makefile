@@ -1,0 +1,48 @@
+# Arborist's two commands are `make demo` and `make test`; `make help` lists the rest.
+#
+# SQLite is compiled with FTS5, which is a build tag of its driver; every go
+# command here carries it.
+TAGS    := sqlite_fts5
+GO      := go
+BIN     := bin
+LDFLAGS := -s -w
+ARB     := $(BIN)/arborist
+
+# Packages with goroutines of their own, tested with the race detector.
+CONCURRENT := ./ingest/... ./shard/... ./crawl/... ./peer/... ./daemon/...
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test race bench lint fmt crawl-ingest query
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+build: ## build bin/arborist and bin/arborist-verify
+	$(GO) build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/arborist
+	CGO_ENABLED=0 $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/arborist-verify
+
+demo: build ## run the whole main job on real input: crawl, add, query, prove, verify, sync
+	$(GO) run -tags $(TAGS) ./cmd/demo -bin $(BIN)
+
+test: ## run all tests
+	$(GO) test -tags $(TAGS) ./...
+
+race: ## run the tests of the concurrent packages with the race detector
+	$(GO) test -tags $(TAGS) -race $(CONCURRENT)
+
+bench: ## run the benchmarks; they report ratios measured in one run
+	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1s ./...
+
+lint: ## gofmt, vet, staticcheck
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
+	$(GO) vet -tags $(TAGS) ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -tags $(TAGS) ./...
+
+crawl-ingest: build ## URL=… [DEPTH=2 MAX=0 FAST=1]: crawl a site into the private crawl db
+	@test -n "$(URL)" || { echo "say which site: make crawl-ingest URL=https://example.org/"; exit 2; }
+	$(ARB) init
+	$(ARB) crawl --ingest --seed-url '$(URL)' --depth $(or $(DEPTH),2) --max-pages $(or $(MAX),0) $(if $(FAST),--fast)
+
+query: build ## Q=…: search everything on this machine
+	@test -n "$(Q)" || { echo "say what to look for: make query Q='merkle proof'"; exit 2; }
+	@$(ARB) query '$(Q)'
