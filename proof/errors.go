@@ -1,0 +1,33 @@
+package proof
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Every error of this package wraps one of these, so that a program can say in
+// one line what is wrong and what to do next.
+var (
+	// ErrFormat: the input is not the one valid spelling of anything.
+	ErrFormat = errors.New("not in the one valid form")
+	// ErrTruncated: the input ends too early. It is an [ErrFormat] too.
+	ErrTruncated = fmt.Errorf("%w: it ends too early", ErrFormat)
+	// ErrVersion: a proof file of a version that this code does not know.
+	ErrVersion = errors.New("made by a version of the format that is not known here")
+	// ErrTooLarge: the input is over one of the caps of this package.
+	ErrTooLarge = errors.New("too large")
+	// ErrTampered: the parts do not belong together; at least one was changed.
+	ErrTampered = errors.New("parts do not belong together")
+	// ErrUnknownKey: no signature by the key that was given.
+	ErrUnknownKey = errors.New("not signed by the key given")
+	// ErrOrigin: a checkpoint of another corpus than the key is for.
+	ErrOrigin = errors.New("checkpoint of another corpus")
+	// ErrSignature: a signature by the key that was given is wrong.
+	ErrSignature = errors.New("signature is wrong")
+	// ErrDocument: the proof holds, but for another document than expected.
+	ErrDocument = errors.New("proof of another document")
+	// ErrNoPassage: the passage is kept apart from the proof and was not given.
+	ErrNoPassage = errors.New("passage is not in the proof and was not given")
+	// ErrNotLogged: a key was given, but the proof has no corpus part.
+	ErrNotLogged = errors.New("proof names no corpus")
+)

@@ -1,0 +1,167 @@
+package proof
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+
+	"arborist/document"
+	"arborist/merkle"
+)
+
+// Expect is what the verifier knows from elsewhere. The zero Expect checks the
+// proof against itself alone.
+type Expect struct {
+	// Key of the corpus. With it the proof must have a corpus part that this
+	// key has signed; without it nothing is said about any corpus.
+	Key *Verifier
+	// Root that the document must have. A root fixes the content, but neither
+	// the number of chunks nor their position: see ID.
+	Root *document.Root
+	// ID that the document must have. It fixes the header too, and with it the
+	// number of chunks and the position.
+	ID *document.ID
+	// Text of the passage, where it is given apart from the proof.
+	Text []byte
+}
+
+// Verify checks a proof: the passage by its bytes, its place by the document's
+// header, the header by the record, the record by the log's checkpoint and
+// that by its signature. It says what is then true. Nothing else in this
+// package makes a [Claim].
+//
+// Errors wrap one of this package's: [ErrTampered], [ErrFormat],
+// [ErrNoPassage], [ErrUnknownKey], [ErrSignature], [ErrOrigin],
+// [ErrDocument] or [ErrNotLogged].
+func Verify(p *Proof, e Expect) (Claim, error) {
+	return new(Checker).Verify(p, e)
+}
+
+// A Checker verifies many proofs and remembers the checkpoints whose signature
+// it has checked, so that proofs of one checkpoint cost one signature check.
+// The zero Checker is ready for use. It is safe for concurrent use.
+type Checker struct {
+	mu     sync.Mutex
+	opened map[openedNote]Checkpoint
+}
+
+// openedNote names a note together with the key that it was opened with.
+type openedNote struct {
+	key  Verifier
+	note string
+}
+
+// maxOpened bounds the memory of a [Checker]: this many notes are remembered.
+const maxOpened = 256
+
+// Verify is [Verify] with the Checker's memory.
+func (k *Checker) Verify(p *Proof, e Expect) (Claim, error) {
+	c, err := k.verify(p, e)
+	if err != nil {
+		return Claim{}, fmt.Errorf("verify proof: %w", err)
+	}
+	return c, nil
+}
+
+func (k *Checker) verify(p *Proof, e Expect) (Claim, error) {
+	parts, err := p.check()
+	if err != nil {
+		return Claim{}, err
+	}
+	text, err := p.passage(e.Text)
+	if err != nil {
+		return Claim{}, err
+	}
+	leaf := merkle.LeafHash(text)
+	if err := merkle.VerifyInclusion(leaf, p.Chunk.Index, p.Header.Chunks, p.Chunk.Path, p.Header.Root.Hash()); err != nil {
+		return Claim{}, fmt.Errorf("%w: chunk %d of document %s: %w", ErrTampered, p.Chunk.Index, p.Header.Root, err)
+	}
+	claim := Claim{
+		Root: p.Header.Root, ID: parts.id,
+		Chunk: p.Chunk.Index, Chunks: p.Header.Chunks,
+		TextSHA256: sha256.Sum256(text),
+		Logged:     p.Log != nil,
+	}
+	if err := k.verifyLog(p, e.Key, parts, &claim); err != nil {
+		return Claim{}, err
+	}
+	if e.Root != nil {
+		if *e.Root != claim.Root {
+			return Claim{}, fmt.Errorf("%w: it is of root %s, expected is %s", ErrDocument, claim.Root, *e.Root)
+		}
+		claim.RootChecked = true
+	}
+	if e.ID != nil {
+		if *e.ID != claim.ID {
+			return Claim{}, fmt.Errorf("%w: it is of document ID %s, expected is %s", ErrDocument, claim.ID, *e.ID)
+		}
+		claim.RootChecked, claim.IDChecked = true, true
+	}
+	return claim, nil
+}
+
+// passage returns the bytes to verify: those in the proof or those given apart.
+func (p *Proof) passage(apart []byte) ([]byte, error) {
+	switch {
+	case p.Text == nil && apart == nil:
+		return nil, ErrNoPassage
+	case p.Text == nil:
+		return apart, checkPassage(apart, p.Header)
+	case apart != nil && !bytes.Equal(apart, p.Text):
+		return nil, fmt.Errorf("%w: the passage in the proof is not the passage given apart", ErrTampered)
+	}
+	return p.Text, nil
+}
+
+// verifyLog checks the corpus part. Without a key it still demands that record
+// and checkpoint belong together, but puts nothing of them into the claim.
+func (k *Checker) verifyLog(p *Proof, key *Verifier, c parts, claim *Claim) error {
+	if p.Log == nil {
+		if key != nil {
+			return fmt.Errorf("%w, so the key of %s has nothing to check", ErrNotLogged, key.name)
+		}
+		return nil
+	}
+	head := c.checkpoint
+	if key != nil {
+		var err error
+		if head, err = k.open(p.Log.Note, key); err != nil {
+			return err
+		}
+	}
+	leaf := merkle.LeafHash(c.line)
+	if err := merkle.VerifyInclusion(leaf, p.Log.Entry.Index, head.Size, p.Log.Entry.Path, head.Root); err != nil {
+		return fmt.Errorf("%w: record %d of %s: %w", ErrTampered, p.Log.Entry.Index, head.Origin, err)
+	}
+	publisher, name, err := SplitOrigin(head.Origin)
+	if err != nil {
+		return err
+	}
+	if key == nil {
+		return nil
+	}
+	claim.Corpus, claim.Publisher, claim.Origin = name, publisher, head.Origin
+	claim.LogSize, claim.LogIndex = head.Size, p.Log.Entry.Index
+	claim.Record = p.Log.Record
+	claim.SignatureChecked = true
+	return nil
+}
+
+// open opens a note, from memory where it was opened with this key before.
+func (k *Checker) open(note []byte, key *Verifier) (Checkpoint, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c, ok := k.opened[openedNote{*key, string(note)}]; ok {
+		return c, nil
+	}
+	c, err := OpenCheckpoint(note, key)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	if k.opened == nil || len(k.opened) >= maxOpened {
+		k.opened = make(map[openedNote]Checkpoint)
+	}
+	k.opened[openedNote{*key, string(note)}] = c
+	return c, nil
+}
