@@ -1,0 +1,133 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// drainLimit is how much of an unwanted body is read to keep the connection,
+// and drainTime how long that may take.
+const (
+	drainLimit = 16 << 10
+	drainTime  = time.Second
+)
+
+// answer turns the transport's response into ours. The header decides first
+// what becomes of the body.
+func (h *HTTP) answer(caller, timed context.Context, cancel context.CancelFunc, req Request, t target, hr *http.Response) (Response, error) {
+	if e := StatusError(req.URL, hr.StatusCode, hr.Header); e != nil {
+		drain(hr, cancel)
+		return Response{}, e
+	}
+	resp := Response{
+		URL:         req.URL,
+		Status:      hr.StatusCode,
+		ContentType: hr.Header.Get("Content-Type"),
+		ETag:        validator(hr.Header.Get("ETag")),
+		Modified:    validator(hr.Header.Get("Last-Modified")),
+		RobotsTag:   hr.Header.Values("X-Robots-Tag"),
+	}
+	if isRedirect(hr.StatusCode) {
+		resp.Location = t.resolve(hr.Header.Get("Location"))
+	}
+	if hr.StatusCode == http.StatusNotModified && req.ETag == "" && req.Modified == "" {
+		return Response{}, &Error{URL: req.URL, Class: Transient, Status: hr.StatusCode, Reason: "status 304 to a request without validators"}
+	}
+	if hr.StatusCode >= 300 || hr.StatusCode == http.StatusNoContent {
+		drain(hr, cancel)
+		return resp, nil
+	}
+	if !req.AnyType {
+		if kind := mediaType(resp.ContentType); !wanted(kind, h.cfg.Types) {
+			resp.Skipped = "content type " + clip(kind, 100) + " is not wanted"
+			return resp, nil
+		}
+	}
+	var err error
+	resp.Body, resp.Truncated, resp.Wire, err = h.body(req, hr)
+	if err != nil {
+		return Response{}, classify(caller, timed, req.URL, "reading the body", err)
+	}
+	return resp, nil
+}
+
+// body reads and decodes the body of hr within the limits.
+func (h *HTTP) body(req Request, hr *http.Response) (body []byte, cut bool, wire int64, err error) {
+	limit, prefix := h.cfg.MaxBody, req.Prefix > 0
+	if prefix {
+		limit = min(limit, req.Prefix)
+	} else if hr.ContentLength > limit {
+		return nil, false, 0, tooLarge("declared length", limit)
+	}
+	raw := &counted{r: hr.Body, what: "body as sent", limit: h.cfg.MaxBody}
+	decoded, done, err := h.decoders.open(hr.Header.Values("Content-Encoding"), raw, h.cfg.MaxBody)
+	if err != nil {
+		return nil, false, raw.n, err
+	}
+	defer done()
+	pieces, more, err := readUpTo(decoded, limit, sizeHint(hr, limit))
+	switch {
+	case err != nil:
+		return nil, false, raw.n, err
+	case more && !prefix:
+		return nil, false, raw.n, tooLarge("decoded body", limit)
+	case !more:
+		// A decoder may stop before the end of what was sent. What is left
+		// is read, so that a body cut short on the wire is seen as such.
+		if _, err := io.Copy(io.Discard, raw); err != nil {
+			return nil, false, raw.n, err
+		}
+	}
+	return join(pieces, limit), more, raw.n, nil
+}
+
+func sizeHint(hr *http.Response, limit int64) int64 {
+	if hr.ContentLength < 0 || hr.Header.Get("Content-Encoding") != "" {
+		return 0
+	}
+	// The declared length is the server's word: believe it only so far.
+	return min(hr.ContentLength, limit, 256<<10)
+}
+
+// validator drops what is too long to be kept beside a page.
+func validator(v string) string {
+	if len(v) > 512 {
+		return ""
+	}
+	return v
+}
+
+// mediaType gives the type of a Content-Type header in lower case, without
+// parameters, and "" where there is none.
+func mediaType(header string) string {
+	if kind, _, err := mime.ParseMediaType(header); err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return kind
+	}
+	kind, _, _ := strings.Cut(header, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+func wanted(kind string, types []string) bool {
+	if slices.Contains(types, kind) {
+		return true
+	}
+	family, _, _ := strings.Cut(kind, "/")
+	return family != "" && slices.Contains(types, family+"/*")
+}
+
+// drain reads a small body that nobody wants, so that the connection can be
+// used again. One that is large or slow is left to be cut off.
+func drain(hr *http.Response, cancel context.CancelFunc) {
+	if hr.ContentLength > drainLimit {
+		return
+	}
+	timer := time.AfterFunc(drainTime, cancel)
+	defer timer.Stop()
+	io.CopyN(io.Discard, hr.Body, drainLimit)
+}
