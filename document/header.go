@@ -31,8 +31,19 @@ type Header struct {
 
 // Text returns the header's only spelling: six lines, each ended by a newline.
 func (h Header) Text() []byte {
-	return fmt.Appendf(nil, "%s\nroot %s\nchunks %d\nbytes %d\nnorm %s\nchunker %s\n",
-		headerVersion, h.Root, h.Chunks, h.Bytes, h.Norm, h.Chunker)
+	// Not fmt: a proof verifier spends a fifth of its time here otherwise.
+	b := make([]byte, 0, 192)
+	b = append(b, headerVersion+"\nroot "...)
+	b = append(b, h.Root.String()...)
+	b = append(b, "\nchunks "...)
+	b = strconv.AppendUint(b, h.Chunks, 10)
+	b = append(b, "\nbytes "...)
+	b = strconv.AppendUint(b, h.Bytes, 10)
+	b = append(b, "\nnorm "...)
+	b = append(b, h.Norm...)
+	b = append(b, "\nchunker "...)
+	b = append(b, h.Chunker...)
+	return append(b, '\n')
 }
 
 // ID returns the document ID: SHA-256 of the header's text.

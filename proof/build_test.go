@@ -13,6 +13,8 @@ import (
 // testPeer is a peer ID in its usual form; nothing here depends on it.
 const testPeer = "12D3KooWGzxzKZYveHXtpG6AsrUJBcWxHBFS2HsEoGTxrMLvKXtf"
 
+var testTime = time.Date(2026, 11, 30, 3, 50, 0, 0, time.UTC)
+
 func testSigner(t testing.TB, name string) *Signer {
 	t.Helper()
 	var seed [32]byte
@@ -68,7 +70,7 @@ func (d *testDocument) proof(t testing.TB, index int) *Proof {
 func (d *testDocument) record(uri string) Record {
 	return NewRecord(d.header, document.Location{
 		URI: uri, Title: `A "quoted" title — with \ and é`, Source: "directory",
-		FetchedAt: time.Date(2026, 11, 30, 3, 50, 0, 0, time.UTC),
+		FetchedAt: testTime,
 	}, document.ID{})
 }
 

@@ -30,13 +30,13 @@ type twin struct {
 // object without white space and without a newline at its end, strings escaped
 // as encoding/json does by default. It fails where [Proof.MarshalText] does.
 func (p *Proof) MarshalJSON() ([]byte, error) {
-	c, err := p.check()
+	c, err := p.check(ReadCheckpoint)
 	if err != nil {
 		return nil, fmt.Errorf("write proof: %w", err)
 	}
 	t := twin{Format: version, Chunk: p.Chunk.Index, Path: p.Chunk.strings(), Passage: p.Text}
 	if p.Log == nil {
-		t.Document, t.Header = c.id.String(), string(c.header)
+		t.Document, t.Header = c.header.id.String(), string(c.header.text)
 	} else {
 		t.Record, t.Checkpoint = string(c.line), string(p.Log.Note)
 		t.Index, t.Hashes = &p.Log.Entry.Index, p.Log.Entry.strings()
@@ -100,7 +100,7 @@ func (t *twin) logPart(p *Proof) error {
 	if t.Index == nil {
 		return fmt.Errorf("%w: a record without its index", ErrFormat)
 	}
-	r, err := ParseRecord([]byte(t.Record))
+	r, err := readRecord([]byte(t.Record))
 	if err != nil {
 		return err
 	}

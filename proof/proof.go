@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 
 	"arborist/document"
@@ -40,22 +41,34 @@ type LogPart struct {
 	Note   []byte    // the log's signed checkpoint, verbatim
 }
 
-// parts is what checking a proof's form gives: the texts that are hashed.
-type parts struct {
-	header     []byte
-	id         document.ID
-	line       []byte
-	checkpoint Checkpoint // NOT verified
+// A hashedHeader is a valid header's text and its hash.
+type hashedHeader struct {
+	text []byte
+	id   document.ID
 }
 
-// check checks everything about a proof that needs no hash of the passage and
-// no key. A proof that fails it has no encoding.
-func (p *Proof) check() (c parts, err error) {
-	c.header = p.Header.Text()
-	if _, err := document.ParseHeader(c.header); err != nil {
+func hashHeader(h document.Header) (hashedHeader, error) {
+	text := h.Text()
+	if _, err := document.ParseHeader(text); err != nil {
+		return hashedHeader{}, err
+	}
+	return hashedHeader{text: text, id: sha256.Sum256(text)}, nil
+}
+
+// parts is what checking a proof's form gives: the texts that are hashed.
+type parts struct {
+	header     hashedHeader
+	line       []byte     // the record
+	checkpoint Checkpoint // as the function given to check reads it
+}
+
+// check checks everything about a proof that needs no hash of the passage. A
+// proof that fails it has no encoding. How the note is read is the caller's:
+// with or without its signature.
+func (p *Proof) check(read func(note []byte) (Checkpoint, error)) (c parts, err error) {
+	if c.header, err = hashHeader(p.Header); err != nil {
 		return c, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	c.id = p.Header.ID()
 	if err := p.Chunk.check("chunk", p.Header.Chunks); err != nil {
 		return c, err
 	}
@@ -67,16 +80,20 @@ func (p *Proof) check() (c parts, err error) {
 	if p.Log == nil {
 		return c, nil
 	}
-	if c.line, err = p.Log.Record.Line(); err != nil {
-		return c, err
-	}
-	if p.Log.Record.Op == OpWithdraw {
+	r := &p.Log.Record
+	switch {
+	case r.Op == OpWithdraw:
 		return c, fmt.Errorf("%w: its record withdraws a document", ErrFormat)
-	}
-	if p.Log.Record.Header != p.Header {
+	case r.Header != p.Header:
 		return c, fmt.Errorf("%w: its record lists another document than its header", ErrTampered)
 	}
-	if c.checkpoint, err = ReadCheckpoint(p.Log.Note); err != nil {
+	if err := r.checkWith(c.header); err != nil {
+		return c, fmt.Errorf("%w: record: %w", ErrFormat, err)
+	}
+	if c.line, err = r.checkedLine(); err != nil {
+		return c, err
+	}
+	if c.checkpoint, err = read(p.Log.Note); err != nil {
 		return c, err
 	}
 	if c.checkpoint.Size == 0 {

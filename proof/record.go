@@ -95,9 +95,21 @@ func isControl(r rune) bool {
 
 // check checks everything that [Record.Line] promises but the line's length.
 func (r Record) check() error {
+	if r.Op == OpWithdraw {
+		return r.checkWith(hashedHeader{})
+	}
+	h, err := hashHeader(r.Header)
+	if err != nil {
+		return err
+	}
+	return r.checkWith(h)
+}
+
+// checkWith is check where the record's header has been checked and hashed.
+func (r Record) checkWith(h hashedHeader) error {
 	switch r.Op {
 	case OpAdd, OpSupersede:
-		if err := r.checkListing(); err != nil {
+		if err := r.checkListing(h.id); err != nil {
 			return err
 		}
 	case OpWithdraw:
@@ -134,12 +146,10 @@ func (r Record) check() error {
 	return nil
 }
 
-func (r Record) checkListing() error {
-	if _, err := document.ParseHeader(r.Header.Text()); err != nil {
-		return err
-	}
-	if r.ID != r.Header.ID() {
-		return fmt.Errorf("%w: ID %s, the header fields give %s", ErrTampered, r.ID, r.Header.ID())
+// checkListing checks what add and supersede carry beyond a withdraw.
+func (r Record) checkListing(id document.ID) error {
+	if r.ID != id {
+		return fmt.Errorf("%w: ID %s, the header fields give %s", ErrTampered, r.ID, id)
 	}
 	switch none := r.Supersedes == (document.ID{}); {
 	case r.Op == OpAdd && !none:

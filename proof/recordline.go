@@ -20,6 +20,11 @@ func (r Record) Line() ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("write record: %w: %w", ErrFormat, err)
 	}
+	return r.checkedLine()
+}
+
+// checkedLine is Line for a record that has been checked.
+func (r Record) checkedLine() ([]byte, error) {
 	b := r.appendLine(make([]byte, 0, 512))
 	if len(b) > MaxRecord {
 		return nil, fmt.Errorf("write record: %w: %d bytes, at most %d", ErrTooLarge, len(b), MaxRecord)
@@ -80,17 +85,28 @@ func appendField(b []byte, key, value string) []byte {
 // gives for a valid record: it encodes the result again and compares. Errors
 // wrap [ErrFormat] or [ErrTooLarge].
 func ParseRecord(line []byte) (Record, error) {
+	r, err := readRecord(line)
+	if err != nil {
+		return Record{}, err
+	}
+	err = r.check()
+	if err == nil && !bytes.Equal(r.appendLine(make([]byte, 0, len(line))), line) {
+		err = fmt.Errorf("second spelling of a record")
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("parse record: %w: %w", ErrFormat, err)
+	}
+	return r, nil
+}
+
+// readRecord reads the fields of a record's line. The caller has to check them
+// and to compare what they encode to.
+func readRecord(line []byte) (Record, error) {
 	if len(line) > MaxRecord {
 		return Record{}, fmt.Errorf("parse record: %w: %d bytes, at most %d", ErrTooLarge, len(line), MaxRecord)
 	}
 	p := recordParser{line: line}
 	r := p.record()
-	if p.err == nil {
-		p.err = r.check()
-	}
-	if p.err == nil && !bytes.Equal(r.appendLine(make([]byte, 0, len(line))), line) {
-		p.err = fmt.Errorf("second spelling")
-	}
 	if p.err != nil {
 		return Record{}, fmt.Errorf("parse record: %w: %w", ErrFormat, p.err)
 	}

@@ -19,7 +19,7 @@ const (
 // where p has none: where index, path, header, record or checkpoint are not
 // valid or not of one document. It does not verify the proof.
 func (p *Proof) MarshalText() ([]byte, error) {
-	c, err := p.check()
+	c, err := p.check(ReadCheckpoint)
 	if err != nil {
 		return nil, fmt.Errorf("write proof: %w", err)
 	}
@@ -29,9 +29,9 @@ func (p *Proof) MarshalText() ([]byte, error) {
 	b = append(b, '\n')
 	if p.Log == nil {
 		b = append(b, "document "...)
-		b = append(b, c.id.String()...)
+		b = append(b, c.header.id.String()...)
 		b = append(b, '\n')
-		b = append(b, c.header...)
+		b = append(b, c.header.text...)
 	} else {
 		b = append(b, c.line...)
 		b = append(b, "\n"+tlogVersion+"\nindex "...)
@@ -195,7 +195,7 @@ func (t *textParser) logPart(p *Proof) error {
 		return err
 	}
 	p.Log = new(LogPart)
-	if p.Log.Record, err = ParseRecord(line); err != nil {
+	if p.Log.Record, err = readRecord(line); err != nil {
 		return err
 	}
 	p.Header = p.Log.Record.Header

@@ -65,7 +65,14 @@ func (k *Checker) Verify(p *Proof, e Expect) (Claim, error) {
 }
 
 func (k *Checker) verify(p *Proof, e Expect) (Claim, error) {
-	parts, err := p.check()
+	read := ReadCheckpoint
+	if e.Key != nil {
+		if p.Log == nil {
+			return Claim{}, fmt.Errorf("%w, so the key of %s has nothing to check", ErrNotLogged, e.Key.name)
+		}
+		read = func(note []byte) (Checkpoint, error) { return k.open(note, e.Key) }
+	}
+	parts, err := p.check(read)
 	if err != nil {
 		return Claim{}, err
 	}
@@ -78,13 +85,15 @@ func (k *Checker) verify(p *Proof, e Expect) (Claim, error) {
 		return Claim{}, fmt.Errorf("%w: chunk %d of document %s: %w", ErrTampered, p.Chunk.Index, p.Header.Root, err)
 	}
 	claim := Claim{
-		Root: p.Header.Root, ID: parts.id,
+		Root: p.Header.Root, ID: parts.header.id,
 		Chunk: p.Chunk.Index, Chunks: p.Header.Chunks,
 		TextSHA256: sha256.Sum256(text),
 		Logged:     p.Log != nil,
 	}
-	if err := k.verifyLog(p, e.Key, parts, &claim); err != nil {
-		return Claim{}, err
+	if p.Log != nil {
+		if err := p.Log.verify(parts, e.Key != nil, &claim); err != nil {
+			return Claim{}, err
+		}
 	}
 	if e.Root != nil {
 		if *e.Root != claim.Root {
@@ -114,37 +123,20 @@ func (p *Proof) passage(apart []byte) ([]byte, error) {
 	return p.Text, nil
 }
 
-// verifyLog checks the corpus part. Without a key it still demands that record
-// and checkpoint belong together, but puts nothing of them into the claim.
-func (k *Checker) verifyLog(p *Proof, key *Verifier, c parts, claim *Claim) error {
-	if p.Log == nil {
-		if key != nil {
-			return fmt.Errorf("%w, so the key of %s has nothing to check", ErrNotLogged, key.name)
-		}
-		return nil
-	}
+// verify checks that record and checkpoint belong together. Where nobody has
+// checked the signature it puts nothing of them into the claim.
+func (l *LogPart) verify(c parts, signed bool, claim *Claim) error {
 	head := c.checkpoint
-	if key != nil {
-		var err error
-		if head, err = k.open(p.Log.Note, key); err != nil {
-			return err
-		}
-	}
-	leaf := merkle.LeafHash(c.line)
-	if err := merkle.VerifyInclusion(leaf, p.Log.Entry.Index, head.Size, p.Log.Entry.Path, head.Root); err != nil {
-		return fmt.Errorf("%w: record %d of %s: %w", ErrTampered, p.Log.Entry.Index, head.Origin, err)
+	if err := merkle.VerifyInclusion(merkle.LeafHash(c.line), l.Entry.Index, head.Size, l.Entry.Path, head.Root); err != nil {
+		return fmt.Errorf("%w: record %d of %s: %w", ErrTampered, l.Entry.Index, head.Origin, err)
 	}
 	publisher, name, err := SplitOrigin(head.Origin)
-	if err != nil {
+	if err != nil || !signed {
 		return err
 	}
-	if key == nil {
-		return nil
-	}
-	claim.Corpus, claim.Publisher, claim.Origin = name, publisher, head.Origin
-	claim.LogSize, claim.LogIndex = head.Size, p.Log.Entry.Index
-	claim.Record = p.Log.Record
 	claim.SignatureChecked = true
+	claim.Publisher, claim.Corpus, claim.Origin = publisher, name, head.Origin
+	claim.LogSize, claim.LogIndex, claim.Record = head.Size, l.Entry.Index, l.Record
 	return nil
 }
 
