@@ -3,7 +3,9 @@ package egress
 import (
 	"context"
 	"net"
+	"net/netip"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -31,9 +33,15 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	if err != nil {
 		return nil, &DeniedError{Subject: address, Reason: "port is not a number up to 65535"}
 	}
-	name := host
+	// Read the host as a browser would, so that 127.1 is the same thing here
+	// and in CheckURL. A trailing dot is kept for the resolver: it keeps
+	// search domains out.
+	name, dialled := host, host
 	if c, err := canonicalHost(bracketed(host)); err == nil {
-		name = c
+		name, dialled = c, c
+		if _, err := netip.ParseAddr(c); err != nil && strings.HasSuffix(host, ".") {
+			dialled += "."
+		}
 	}
 	if !d.Guard.hostAllowed(name) {
 		return nil, &DeniedError{
@@ -63,7 +71,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 			return err
 		},
 	}
-	conn, err := dialer.DialContext(ctx, network, address)
+	conn, err := dialer.DialContext(ctx, network, net.JoinHostPort(dialled, portText))
 	if err != nil {
 		if denied := refused.Load(); denied != nil {
 			return nil, hosted(denied, host)
@@ -74,10 +82,8 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 }
 
 func bracketed(host string) string {
-	for i := range len(host) {
-		if host[i] == ':' {
-			return "[" + host + "]"
-		}
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
 	}
 	return host
 }

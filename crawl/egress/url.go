@@ -56,6 +56,9 @@ func (g *Guard) CheckURL(u *url.URL) error {
 // ASCII, lower case, no port, brackets or trailing dot, addresses in their
 // usual spelling.
 func canonicalHost(authority string) (string, error) {
+	if plainName(authority) {
+		return authority, nil
+	}
 	if strings.ContainsAny(authority, "/\\?#@%") || authority == "" {
 		return "", ErrDenied
 	}
@@ -68,6 +71,24 @@ func canonicalHost(authority string) (string, error) {
 		return "", ErrDenied
 	}
 	return host, nil
+}
+
+// plainName reports whether s is a host name in canonical form that no
+// browser reads as an address: what nearly every URL has. The last label of
+// an address starts with a digit.
+func plainName(s string) bool {
+	label := 0 // where the last label starts
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-' && i > label:
+		case c == '.' && i > label && i < len(s)-1:
+			label = i + 1
+		default:
+			return false
+		}
+	}
+	// Internationalised labels are left to the full parser, which judges them.
+	return s != "" && (s[label] < '0' || s[label] > '9') && !strings.Contains(s, "xn--")
 }
 
 // hostAllowed reports whether the host list lets the canonical name pass.

@@ -19,6 +19,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -105,7 +106,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := "fetch " + clip(e.URL, 200) + ": " + e.Reason
+	s := "fetch " + clip(redact(e.URL), 200) + ": " + e.Reason
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
@@ -123,6 +124,22 @@ func ClassOf(err error) Class {
 		return e.Class
 	}
 	return ""
+}
+
+// redact takes a user name and password out of a URL: messages end up in logs.
+func redact(url string) string {
+	scheme, rest, ok := strings.Cut(url, "//")
+	if !ok {
+		return url
+	}
+	end := strings.IndexAny(rest, "/?#\\")
+	if end < 0 {
+		end = len(rest)
+	}
+	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
+		return scheme + "//***" + rest[at:]
+	}
+	return url
 }
 
 func clip(s string, n int) string {
