@@ -1,0 +1,148 @@
+package corpus
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"arborist/merkle"
+	"arborist/proof"
+)
+
+// maxRollbacks is how many stale heads are kept per corpus, the latest: a
+// stale cache can serve any number of them, and each proves little.
+const maxRollbacks = 16
+
+// Evidence is two notes signed by the key of one corpus that should not both
+// have been shown to us.
+type Evidence struct {
+	ID     int64
+	Origin string
+	// Equivocation: the notes contradict each other, see [Evidence.Verify], and
+	// the corpus is frozen. Otherwise Older was merely served when Newer was
+	// known: a rollback, or a stale copy.
+	Equivocation bool
+	Older, Newer []byte // notes, verbatim; Older has at most the size of Newer
+	// Root is the root that the tree of Newer has at the size of Older, and
+	// Path the consistency proof from there to Newer. Both are for equivocation.
+	Root merkle.Hash
+	Path []merkle.Hash
+	At   time.Time // when it was found, whole seconds
+}
+
+// Verify checks, from the two notes alone, that the owner of the key has
+// signed two heads of which one contradicts the other. It returns nil where
+// that is proven.
+func (e Evidence) Verify(v *proof.Verifier) error {
+	older, err := proof.OpenCheckpoint(e.Older, v)
+	if err != nil {
+		return fmt.Errorf("verify evidence: older note: %w", err)
+	}
+	newer, err := proof.OpenCheckpoint(e.Newer, v)
+	if err != nil {
+		return fmt.Errorf("verify evidence: newer note: %w", err)
+	}
+	if err := merkle.VerifyConsistency(older.Size, newer.Size, e.Root, newer.Root, e.Path); err != nil {
+		return fmt.Errorf("verify evidence: %w: root at size %d: %w", ErrMismatch, older.Size, err)
+	}
+	if e.Root == older.Root {
+		return fmt.Errorf("verify evidence: %w: the two heads agree at size %d", ErrMismatch, older.Size)
+	}
+	return nil
+}
+
+// Evidence returns what is kept against the publisher of a corpus, oldest
+// first.
+func (s *Store) Evidence(ctx context.Context, origin string) ([]Evidence, error) {
+	var found []Evidence
+	err := s.view(ctx, func(tx *sql.Tx) error {
+		l, err := findLog(ctx, tx, origin)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, "SELECT id, equivocation, older, newer, root, path, at FROM evidence WHERE corpus = ? ORDER BY id", l.id)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			e := Evidence{Origin: origin}
+			var root, path []byte
+			var at int64
+			if err := rows.Scan(&e.ID, &e.Equivocation, &e.Older, &e.Newer, &root, &path, &at); err != nil {
+				return err
+			}
+			copy(e.Root[:], root)
+			for ; len(path) >= merkle.HashSize; path = path[merkle.HashSize:] {
+				e.Path = append(e.Path, merkle.Hash(path))
+			}
+			e.At = time.Unix(at, 0).UTC()
+			found = append(found, e)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read evidence of corpus %.200q: %w", origin, err)
+	}
+	return found, nil
+}
+
+// freeze keeps a proven equivocation and freezes the corpus. It returns the
+// error to refuse the head with.
+func freeze(ctx context.Context, tx *sql.Tx, l *log, e Evidence) (refusal, err error) {
+	v, err := proof.ParseVerifier(l.key)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Verify(v); err != nil {
+		// Freezing on anything less than proof would let a liar stop a corpus.
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	e.Equivocation = true
+	id, err := keep(ctx, tx, l, e)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE corpus SET frozen = ? WHERE id = ?", id, l.id); err != nil {
+		return nil, err
+	}
+	return fmt.Errorf("%w: %w", ErrEquivocation, &FrozenError{Origin: l.origin, Evidence: id}), nil
+}
+
+// keepRollback keeps a stale head and forgets the oldest ones over the cap.
+func keepRollback(ctx context.Context, tx *sql.Tx, l *log, e Evidence) error {
+	if _, err := keep(ctx, tx, l, e); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM evidence WHERE corpus = ?1 AND equivocation = 0 AND id NOT IN
+		(SELECT id FROM evidence WHERE corpus = ?1 AND equivocation = 0 ORDER BY id DESC LIMIT ?2)`, l.id, maxRollbacks)
+	return err
+}
+
+// keep writes evidence down once for every pair of heads: the same heads under
+// other signature lines, which anybody can add, are nothing new.
+func keep(ctx context.Context, tx *sql.Tx, l *log, e Evidence) (id int64, err error) {
+	h := sha256.New()
+	for _, note := range [][]byte{e.Older, e.Newer} {
+		c, err := proof.ReadCheckpoint(note)
+		if err != nil {
+			return 0, err
+		}
+		h.Write(c.Text())
+	}
+	var path []byte
+	for _, p := range e.Path {
+		path = append(path, p[:]...)
+	}
+	err = tx.QueryRowContext(ctx, `INSERT INTO evidence (corpus, heads, equivocation, older, newer, root, path, at)
+		VALUES (?, ?, ?, ?, ?, ?, coalesce(?, x''), ?)
+		ON CONFLICT (corpus, heads) DO UPDATE SET
+			equivocation = max(equivocation, excluded.equivocation),
+			root = iif(excluded.equivocation, excluded.root, root),
+			path = iif(excluded.equivocation, excluded.path, path)
+		RETURNING id`,
+		l.id, h.Sum(nil), e.Equivocation, e.Older, e.Newer, e.Root[:], path, time.Now().Unix()).Scan(&id)
+	return id, err
+}
