@@ -34,6 +34,11 @@ func (p *Proof) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write proof: %w", err)
 	}
+	return p.encodeJSON(c)
+}
+
+// encodeJSON is MarshalJSON of a proof that has been checked.
+func (p *Proof) encodeJSON(c parts) ([]byte, error) {
 	t := twin{Format: version, Chunk: p.Chunk.Index, Path: p.Chunk.strings(), Passage: p.Text}
 	if p.Log == nil {
 		t.Document, t.Header = c.header.id.String(), string(c.header.text)

@@ -38,6 +38,9 @@ type Verifier struct {
 // and accepts only the spelling that [Verifier.String] gives. It fails with
 // [ErrFormat].
 func ParseVerifier(vkey string) (*Verifier, error) {
+	if strings.HasPrefix(vkey, privateKeyPrefix) {
+		return nil, fmt.Errorf("parse verifier key: %w: it is a private key, which nobody but the publisher should have", ErrFormat)
+	}
 	name, id, key, err := parseKey(vkey)
 	if err != nil {
 		return nil, fmt.Errorf("parse verifier key: %w: %w", ErrFormat, err)

@@ -132,23 +132,35 @@ func checkPassage(text []byte, h document.Header) error {
 // form alone: [Verify] checks the proof. Errors wrap [ErrFormat],
 // [ErrTruncated], [ErrVersion], [ErrTooLarge] or [ErrTampered].
 func Parse(file []byte) (*Proof, error) {
-	if len(file) > MaxFile {
-		return nil, fmt.Errorf("parse proof: %w: %d bytes, at most %d", ErrTooLarge, len(file), MaxFile)
-	}
-	parse, marshal := parseText, (*Proof).MarshalText
-	if len(file) > 0 && file[0] == '{' {
-		parse, marshal = parseJSON, (*Proof).MarshalJSON
-	}
 	p, err := parse(file)
 	if err != nil {
 		return nil, fmt.Errorf("parse proof: %w", err)
 	}
-	again, err := marshal(p)
+	return p, nil
+}
+
+func parse(file []byte) (*Proof, error) {
+	if len(file) > MaxFile {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(file), MaxFile)
+	}
+	read, encode := parseText, (*Proof).encodeText
+	if len(file) > 0 && file[0] == '{' {
+		read, encode = parseJSON, (*Proof).encodeJSON
+	}
+	p, err := read(file)
 	if err != nil {
-		return nil, fmt.Errorf("parse proof: %w", err)
+		return nil, err
+	}
+	c, err := p.check(ReadCheckpoint)
+	if err != nil {
+		return nil, err
+	}
+	again, err := encode(p, c)
+	if err != nil {
+		return nil, err
 	}
 	if !bytes.Equal(again, file) {
-		return nil, fmt.Errorf("parse proof: %w: second spelling of a proof", ErrFormat)
+		return nil, fmt.Errorf("%w: second spelling of a proof", ErrFormat)
 	}
 	return p, nil
 }

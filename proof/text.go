@@ -23,6 +23,11 @@ func (p *Proof) MarshalText() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write proof: %w", err)
 	}
+	return p.encodeText(c)
+}
+
+// encodeText is MarshalText of a proof that has been checked.
+func (p *Proof) encodeText(c parts) ([]byte, error) {
 	b := make([]byte, 0, 2048+len(p.Text))
 	b = append(b, version+"\nchunk "...)
 	b = p.Chunk.appendText(b)

@@ -82,7 +82,7 @@ func (k *Checker) verify(p *Proof, e Expect) (Claim, error) {
 	}
 	leaf := merkle.LeafHash(text)
 	if err := merkle.VerifyInclusion(leaf, p.Chunk.Index, p.Header.Chunks, p.Chunk.Path, p.Header.Root.Hash()); err != nil {
-		return Claim{}, fmt.Errorf("%w: chunk %d of document %s: %w", ErrTampered, p.Chunk.Index, p.Header.Root, err)
+		return Claim{}, fmt.Errorf("%w: the passage does not stand at chunk %d of %d of document %s", ErrTampered, p.Chunk.Index, p.Header.Chunks, p.Header.Root)
 	}
 	claim := Claim{
 		Root: p.Header.Root, ID: parts.header.id,
@@ -128,7 +128,7 @@ func (p *Proof) passage(apart []byte) ([]byte, error) {
 func (l *LogPart) verify(c parts, signed bool, claim *Claim) error {
 	head := c.checkpoint
 	if err := merkle.VerifyInclusion(merkle.LeafHash(c.line), l.Entry.Index, head.Size, l.Entry.Path, head.Root); err != nil {
-		return fmt.Errorf("%w: record %d of %s: %w", ErrTampered, l.Entry.Index, head.Origin, err)
+		return fmt.Errorf("%w: the record does not stand at %d of %d in the log of %s", ErrTampered, l.Entry.Index, head.Size, head.Origin)
 	}
 	publisher, name, err := SplitOrigin(head.Origin)
 	if err != nil || !signed {

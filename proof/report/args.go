@@ -1,0 +1,97 @@
+package report
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const help = `arborist-verify checks a proof file. It needs no store and no network.
+
+usage: arborist-verify [flags] FILE        ("-" reads standard input)
+
+  --key VKEY    verifier key of the corpus; without it no corpus is checked
+  --root ROOT   the document's root must be this one
+  --id ID       the document's ID must be this one; unlike a root it also
+                fixes the number of chunks and their places
+  --text FILE   the passage, where the proof does not hold it
+  --json        one JSON object, errors too
+
+exit codes: 0 verified, 1 a file cannot be read, 2 usage, 4 not verified
+limits: 4 MiB for the proof, 1 MiB for the passage
+`
+
+// Main is the program arborist-verify: it parses its arguments and runs the
+// verb. Flags may stand before and after the file.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parseArgs(args)
+	if errors.Is(err, flag.ErrHelp) {
+		io.WriteString(stdout, help)
+		return 0
+	}
+	if err != nil {
+		return Fail(err, o.JSON, stdout, stderr)
+	}
+	return Run(o, stdin, stdout, stderr)
+}
+
+func parseArgs(args []string) (o Options, err error) {
+	fs := flag.NewFlagSet("arborist-verify", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&o.Key, "key", "", "")
+	fs.StringVar(&o.Root, "root", "", "")
+	fs.StringVar(&o.ID, "id", "", "")
+	fs.StringVar(&o.Text, "text", "", "")
+	fs.BoolVar(&o.JSON, "json", false, "")
+	var files []string
+	for len(args) > 0 {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return o, err
+			}
+			o.JSON = o.JSON || wantsJSON(args)
+			return o, Usage(err.Error())
+		}
+		// Parse stops at the first argument that is no flag; after "--" all
+		// that follows are files.
+		rest := fs.Args()
+		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
+			files = append(files, rest...)
+			break
+		}
+		if len(rest) > 0 {
+			files = append(files, rest[0])
+			rest = rest[1:]
+		}
+		args = rest
+	}
+	var empty []string
+	fs.Visit(func(f *flag.Flag) {
+		if f.Value.String() == "" {
+			empty = append(empty, "--"+f.Name)
+		}
+	})
+	switch {
+	case len(empty) > 0:
+		// An empty variable in a script must not turn a check off.
+		return o, Usage(strings.Join(empty, ", ") + " is given but empty")
+	case len(files) > 1:
+		return o, Usage(fmt.Sprintf("%d files named, want one", len(files)))
+	case len(files) == 1:
+		o.File = files[0]
+	}
+	return o, nil
+}
+
+// wantsJSON reports whether --json stands anywhere: an error in another flag
+// should still be told in the form that was asked for.
+func wantsJSON(args []string) bool {
+	for _, a := range args {
+		if a == "--json" || a == "-json" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,212 @@
+// Package report is what the verb "verify" of both programs shares: reading
+// the files, checking the proof, and saying the result to a person or to a
+// program.
+//
+// It guarantees that a proof which does not verify never gives exit code 0,
+// that an error is one line that names the next step, and that nothing taken
+// from a file reaches a terminal with control characters in it. It opens the
+// files that it is told to open and nothing else: no store, no network.
+package report
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"arborist/document"
+	"arborist/proof"
+)
+
+// Options are the arguments and flags of the verb.
+type Options struct {
+	File string // proof file, "-" for standard input
+	Key  string // verifier key of the corpus; empty: no corpus is checked
+	Root string // root that the document must have; empty: any
+	ID   string // document ID that the document must have; empty: any
+	Text string // file with the passage, where the proof does not hold it; empty: none
+	JSON bool   // one JSON object instead of lines for a person
+}
+
+// A Result is what a verified proof shows. The JSON keys of the verb's contract
+// (docs/cli.md) are always there; corpus, log_size and publisher are zero
+// where no signature was checked.
+type Result struct {
+	Valid            bool   `json:"valid"`
+	Root             string `json:"root"`
+	ID               string `json:"id"`
+	Chunk            uint64 `json:"chunk"` // index, from 0
+	Chunks           uint64 `json:"chunks"`
+	TextSHA256       string `json:"text_sha256"`
+	Corpus           string `json:"corpus"`
+	LogSize          uint64 `json:"log_size"`
+	Publisher        string `json:"publisher"`
+	SignatureChecked bool   `json:"signature_checked"`
+	URI              string `json:"uri,omitempty"`     // from the signed record
+	Title            string `json:"title,omitempty"`   // from the signed record
+	Fetched          string `json:"fetched,omitempty"` // from the signed record, RFC 3339
+	Statement        string `json:"statement"`
+}
+
+// NewResult puts a claim into the form that the verb prints.
+func NewResult(c proof.Claim) Result {
+	r := Result{
+		Valid: true,
+		Root:  c.Root.String(), ID: c.ID.String(),
+		Chunk: c.Chunk, Chunks: c.Chunks,
+		TextSHA256: hex.EncodeToString(c.TextSHA256[:]),
+		Corpus:     c.Corpus, LogSize: c.LogSize, Publisher: c.Publisher,
+		SignatureChecked: c.SignatureChecked,
+		Statement:        c.Statement(),
+	}
+	if c.SignatureChecked {
+		r.URI, r.Title = c.Record.URI, c.Record.Title
+		r.Fetched = c.Record.FetchedAt.Format(time.RFC3339)
+	}
+	return r
+}
+
+// Run does the whole verb and returns the exit code: 0 verified, 1 a file
+// cannot be read, 2 bad arguments, 4 not verified. The answer goes to stdout,
+// errors to stderr or, with o.JSON, to stdout.
+func Run(o Options, stdin io.Reader, stdout, stderr io.Writer) int {
+	c, err := Check(o, stdin)
+	if err != nil {
+		return Fail(err, o.JSON, stdout, stderr)
+	}
+	if err := Print(stdout, NewResult(c), o.JSON); err != nil {
+		return Fail(err, false, stdout, stderr)
+	}
+	return 0
+}
+
+// Check reads what o names and verifies the proof. [Describe] explains its
+// errors.
+func Check(o Options, stdin io.Reader) (proof.Claim, error) {
+	e, err := o.expect()
+	if err != nil {
+		return proof.Claim{}, err
+	}
+	file, err := readFile(o.File, proof.MaxFile, stdin)
+	if err != nil {
+		return proof.Claim{}, err
+	}
+	if o.Text != "" {
+		if e.Text, err = readFile(o.Text, proof.MaxPassage, stdin); err != nil {
+			return proof.Claim{}, err
+		}
+	}
+	p, err := proof.Parse(cutLineEnd(file))
+	if err != nil {
+		return proof.Claim{}, err
+	}
+	return proof.Verify(p, e)
+}
+
+// expect parses the flags that say what the proof has to show.
+func (o Options) expect() (e proof.Expect, err error) {
+	if o.File == "" {
+		return e, usage("no proof file named", "name a proof file, or - for standard input")
+	}
+	if o.File == "-" && o.Text == "-" {
+		return e, usage("both the proof and --text are standard input", "give one of them as a file")
+	}
+	if o.Key != "" {
+		if e.Key, err = proof.ParseVerifier(o.Key); err != nil {
+			return e, usage("--key: "+err.Error(), "pass the line that `arborist corpus key NAME` prints, as one argument in quotes")
+		}
+	}
+	if o.Root != "" {
+		root, err := document.ParseRoot(o.Root)
+		if err != nil {
+			return e, usage("--root: "+err.Error(), "pass the document's root, 59 characters that start with bafkrei")
+		}
+		e.Root = &root
+	}
+	if o.ID != "" {
+		id, err := document.ParseID(o.ID)
+		if err != nil {
+			return e, usage("--id: "+err.Error(), "pass the document's ID, 59 characters that start with bafkrei")
+		}
+		e.ID = &id
+	}
+	return e, nil
+}
+
+// cutLineEnd takes off the one newline that programs put after a JSON object.
+// It is no part of the JSON form; the text form has no such freedom.
+func cutLineEnd(file []byte) []byte {
+	if n := len(file); n > 1 && file[0] == '{' && file[n-2] == '}' && file[n-1] == '\n' {
+		return file[:n-1]
+	}
+	return file
+}
+
+// Print writes the result to w, as one JSON object or as lines for a person.
+func Print(w io.Writer, r Result, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, r)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "valid: %s\n", r.Statement)
+	fmt.Fprintf(&b, "  passage  SHA-256 %s\n", r.TextSHA256)
+	fmt.Fprintf(&b, "  document ID %s\n", r.ID)
+	if r.SignatureChecked {
+		fmt.Fprintf(&b, "  listed   %s, fetched %s\n", r.URI, r.Fetched)
+		if r.Title != "" {
+			fmt.Fprintf(&b, "  title    %s\n", r.Title)
+		}
+	}
+	if _, err := io.WriteString(w, Printable(b.String())); err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		_, err = w.Write(append(b, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return nil
+}
+
+// Printable returns s without the characters that steer a terminal or hide
+// text: C0 but the newline, DEL, C1, and the controls of writing direction.
+// Bytes that are not UTF-8 become U+FFFD.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r < ' ', r >= 0x7f && r <= 0x9f,
+			r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// A usageError is a fault in the arguments.
+type usageError struct{ message, hint string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usage(message, hint string) error { return &usageError{message, hint} }
+
+// Usage returns the error for arguments that the verb cannot take.
+func Usage(message string) error {
+	return usage(message, "see --help")
+}
+
+func isUsage(err error) (*usageError, bool) {
+	var u *usageError
+	ok := errors.As(err, &u)
+	return u, ok
+}
