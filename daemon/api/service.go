@@ -9,6 +9,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"arborist/document"
@@ -196,8 +197,8 @@ type ProveRequest struct {
 
 // ProveResult holds the proof in its text form and its JSON twin.
 type ProveResult struct {
-	Text string `json:"text"`
-	JSON []byte `json:"json"`
+	Text string          `json:"text"`
+	JSON json.RawMessage `json:"json"`
 }
 
 // ShowResult is what is known of one document.

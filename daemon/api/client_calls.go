@@ -1,0 +1,93 @@
+package api
+
+import (
+	"context"
+
+	"arborist/document"
+)
+
+// Add implements [Ingester].
+func (c *Client) Add(ctx context.Context, req AddRequest, fn ProgressFunc) (AddResult, error) {
+	return follow[AddResult](ctx, c, pathAdd, req, fn)
+}
+
+// Crawl implements [Ingester].
+func (c *Client) Crawl(ctx context.Context, req CrawlRequest, fn ProgressFunc) (CrawlResult, error) {
+	return follow[CrawlResult](ctx, c, pathCrawl, req, fn)
+}
+
+// Query implements [Finder].
+func (c *Client) Query(ctx context.Context, req QueryRequest) (QueryResult, error) {
+	return ask[QueryResult](ctx, c, pathQuery, req)
+}
+
+// Prove implements [Finder].
+func (c *Client) Prove(ctx context.Context, req ProveRequest) (ProveResult, error) {
+	return ask[ProveResult](ctx, c, pathProve, req)
+}
+
+// Text implements [Reader].
+func (c *Client) Text(ctx context.Context, root document.Root) ([]byte, error) {
+	res, err := ask[textResult](ctx, c, pathText, nameRequest{root.String()})
+	return res.Text, err
+}
+
+// Show implements [Reader].
+func (c *Client) Show(ctx context.Context, rootOrURI string) (ShowResult, error) {
+	return ask[ShowResult](ctx, c, pathShow, nameRequest{rootOrURI})
+}
+
+// History implements [Reader].
+func (c *Client) History(ctx context.Context, uri string) (HistoryResult, error) {
+	return ask[HistoryResult](ctx, c, pathHistory, nameRequest{uri})
+}
+
+// ListCorpora implements [Corpora].
+func (c *Client) ListCorpora(ctx context.Context) (CorporaResult, error) {
+	return ask[CorporaResult](ctx, c, pathCorpora, empty{})
+}
+
+// CreateCorpus implements [Corpora].
+func (c *Client) CreateCorpus(ctx context.Context, name string) (CorpusInfo, error) {
+	return ask[CorpusInfo](ctx, c, pathCorpusNew, nameRequest{name})
+}
+
+// CorpusKey implements [Corpora].
+func (c *Client) CorpusKey(ctx context.Context, name string) (CorpusKeyResult, error) {
+	return ask[CorpusKeyResult](ctx, c, pathCorpusKey, nameRequest{name})
+}
+
+// PeerID implements [Network].
+func (c *Client) PeerID(ctx context.Context) (PeerIDResult, error) {
+	return ask[PeerIDResult](ctx, c, pathPeerID, empty{})
+}
+
+// ListPeers implements [Network].
+func (c *Client) ListPeers(ctx context.Context) (PeersResult, error) {
+	return ask[PeersResult](ctx, c, pathPeerList, empty{})
+}
+
+// Join implements [Network].
+func (c *Client) Join(ctx context.Context, addr string) (JoinResult, error) {
+	return ask[JoinResult](ctx, c, pathPeerJoin, nameRequest{addr})
+}
+
+// PeerCorpora implements [Network].
+func (c *Client) PeerCorpora(ctx context.Context, peer string) (CorporaResult, error) {
+	return ask[CorporaResult](ctx, c, pathPeerCorpora, nameRequest{peer})
+}
+
+// Sync implements [Network].
+func (c *Client) Sync(ctx context.Context, req SyncRequest, fn ProgressFunc) (SyncResult, error) {
+	return follow[SyncResult](ctx, c, pathPeerSync, req, fn)
+}
+
+// Status implements [Keeper].
+func (c *Client) Status(ctx context.Context) (StatusResult, error) {
+	return ask[StatusResult](ctx, c, pathStatus, empty{})
+}
+
+// Check implements [Keeper].
+func (c *Client) Check(ctx context.Context) (CheckResult, error) {
+	return ask[CheckResult](ctx, c, pathCheck, empty{})
+}

@@ -1,0 +1,50 @@
+package api
+
+// Revision is in every path. It changes when a request or a result changes its
+// meaning, so that an old client meets a clear refusal and not a surprise.
+const Revision = "v1"
+
+// Paths of the calls, below "/"+Revision.
+const (
+	pathAdd         = "/add"
+	pathCrawl       = "/crawl"
+	pathQuery       = "/query"
+	pathProve       = "/prove"
+	pathText        = "/text"
+	pathShow        = "/show"
+	pathHistory     = "/history"
+	pathCorpora     = "/corpora"
+	pathCorpusNew   = "/corpora/create"
+	pathCorpusKey   = "/corpora/key"
+	pathPeerID      = "/peer/id"
+	pathPeerList    = "/peer/list"
+	pathPeerJoin    = "/peer/join"
+	pathPeerCorpora = "/peer/corpora"
+	pathPeerSync    = "/peer/sync"
+	pathStatus      = "/status"
+	pathCheck       = "/check"
+)
+
+// Wire forms of calls whose Go signature is not one struct to one struct.
+type (
+	empty       struct{}
+	nameRequest struct {
+		Name string `json:"name"`
+	}
+	textResult struct {
+		Text []byte `json:"text"`
+	}
+	// A message is one server-sent event of a long call: progress until the
+	// last one, which is a result or an error.
+	message[Res any] struct {
+		Progress *Progress `json:"progress,omitempty"`
+		Result   *Res      `json:"result,omitempty"`
+		Error    *Error    `json:"error,omitempty"`
+	}
+)
+
+// Limits of both sides.
+const (
+	maxRequest = 4 << 20   // a request's body
+	maxMessage = 256 << 20 // a result: the largest document in base64 fits
+)
