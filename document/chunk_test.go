@@ -32,7 +32,7 @@ func checkSpans(t interface {
 
 func TestChunksPartitionTheText(t *testing.T) {
 	for _, text := range []string{
-		"", "a", strings.Repeat("x", 2048), strings.Repeat("x", 2049), strings.Repeat("é", 5000),
+		"", "a", strings.Repeat("x", maxChunk), strings.Repeat("x", maxChunk+1), strings.Repeat("é", 5000),
 		strings.Repeat("Some words here. ", 900), strings.Repeat("line of text\n", 900),
 		"a\n" + strings.Repeat(" ", 9000) + "b", strings.Repeat("段落。", 3000),
 		strings.Repeat("# Heading\n\nText of it.\n\n```go\ncode\n\n# no heading\n```\n\n", 300),

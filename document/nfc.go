@@ -37,7 +37,8 @@ type composer struct {
 	joins int // joining characters of the segment, 0 where it is closed
 }
 
-// add adds the next character, or drops it if it is a control character.
+// add adds the next character, which is outside ASCII, or drops it if it is a
+// control character.
 func (c *composer) add(r rune) {
 	if r < 0xA0 {
 		return // C1
@@ -60,11 +61,12 @@ func (c *composer) add(r rune) {
 	c.out = utf8.AppendRune(c.out, r)
 }
 
-// plain adds a run of printable ASCII, LF and TAB that is not empty.
-func (c *composer) plain(run []byte) {
+// plain adds a run of characters that join nothing before them. The last one
+// starts at last.
+func (c *composer) plain(run []byte, last int) {
 	c.close()
+	c.base += last
 	c.out = append(c.out, run...)
-	c.base = len(c.out) - 1
 }
 
 // close brings the segment into NFC.

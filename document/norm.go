@@ -14,7 +14,7 @@ const byteOrderMark = "\uFEFF"
 // characters but LF and indenting TAB, NFC of Unicode 15.0, single spaces
 // inside lines, no white space at line ends, at most one blank line in a row.
 //
-// It accepts any bytes, is idempotent, runs in linear time and returns fresh
+// It accepts any bytes, is idempotent, takes linear time and returns fresh
 // memory. The result is at most three times as long as raw and empty where
 // raw holds nothing but white space and control characters.
 func Normalize(raw []byte) []byte {
@@ -25,7 +25,7 @@ func Normalize(raw []byte) []byte {
 }
 
 // IsNormal reports whether text is in the form that [Normalize] gives. It
-// allocates nothing unless text holds unusual sequences of combining marks.
+// allocates nothing unless text holds unusually many combining marks in a row.
 func IsNormal(text []byte) bool {
 	if !isStripped(text) {
 		return false
@@ -34,17 +34,18 @@ func IsNormal(text []byte) bool {
 	base := 0 // where the character starts that a combining mark would join
 	for i := 0; i < len(text); {
 		if b := text[i]; b < 0x80 {
-			if !line.next(b) {
+			n, ok := line.ascii(text[i:])
+			if !ok {
 				return false
 			}
-			base = i
-			i++
+			i += n
+			base = i - 1
 			continue
 		}
-		line.next('x')
+		line.character()
 		r, size := decodeRune(text[i:])
 		if r < 0xA0 || r == '\uFFFD' && string(text[i:i+size]) != "\uFFFD" {
-			return false // ill-formed, or a control character of C1
+			return false // a control character of C1, or ill-formed
 		}
 		switch classOf(r) {
 		case classSpace:
@@ -89,8 +90,6 @@ func isStripped(text []byte) bool {
 	return !isBlank(text[0]) && !isBlank(text[len(text)-1]) && !bytes.HasPrefix(text, []byte(byteOrderMark))
 }
 
-func isBlank(b byte) bool { return b == ' ' || b == '\n' || b == '\t' }
-
 // A lineState follows canonical white space through a text.
 type lineState struct {
 	inside   bool // after the indentation of the current line
@@ -98,30 +97,35 @@ type lineState struct {
 	newlines int  // line ends just before
 }
 
-// next takes the next byte, where 'x' stands for any character that is no
-// white space, and reports whether the text can still be canonical.
-func (l *lineState) next(b byte) bool {
-	switch {
-	case b > ' ' && b != 0x7F:
-		l.inside, l.spaced, l.newlines = true, false, 0
-		return true
-	case b == ' ':
-		if l.inside && l.spaced {
-			return false
+// character takes a character that is no white space.
+func (l *lineState) character() { *l = lineState{inside: true} }
+
+// ascii takes one or eight bytes from the start of text, which is an ASCII
+// character, and reports whether the text can still be canonical.
+func (l *lineState) ascii(text []byte) (n int, ok bool) {
+	if l.inside && len(text) >= 8 {
+		if x := load8(text, 0); isPrintable8(x) {
+			spaces := spaces8(x)
+			double := spaces&(spaces<<8) != 0 || l.spaced && text[0] == ' '
+			l.spaced, l.newlines = text[7] == ' ', 0
+			return 8, !double
 		}
-		l.spaced, l.newlines = true, 0
-		return true
-	case b == '\n':
-		l.newlines++
-		ok := !l.spaced && l.newlines <= 2
-		l.inside, l.spaced = false, false
-		return ok
-	case b == '\t':
-		l.spaced, l.newlines = true, 0
-		return !l.inside
-	default:
-		return false
 	}
+	switch b := text[0]; {
+	case b == ' ':
+		ok = !l.inside || !l.spaced
+		l.spaced, l.newlines = true, 0
+	case b == '\n':
+		ok = !l.spaced && l.newlines < 2
+		*l = lineState{newlines: l.newlines + 1}
+	case b == '\t':
+		ok = !l.inside
+		l.spaced, l.newlines = true, 0
+	default:
+		ok = isKept(b)
+		l.character()
+	}
+	return 1, ok
 }
 
 // compose does the steps from decoding to NFC, and turns every white space
@@ -130,23 +134,19 @@ func (l *lineState) next(b byte) bool {
 func compose(raw []byte) []byte {
 	c := composer{out: make([]byte, 0, len(raw)+len(raw)/16+16)}
 	for i := 0; i < len(raw); {
-		b := raw[i]
-		if b >= 0x80 {
+		if n, last := plainRun(raw[i:]); n > 0 {
+			c.plain(raw[i:i+n], last)
+			i += n
+			continue
+		}
+		if raw[i] >= 0x80 {
 			r, size := decodeRune(raw[i:])
 			c.add(r)
 			i += size
 			continue
 		}
-		start := i
-		for i < len(raw) && (raw[i] >= ' ' && raw[i] < 0x7F || raw[i] == '\n' || raw[i] == '\t') {
-			i++
-		}
-		if i > start {
-			c.plain(raw[start:i])
-			continue
-		}
-		if b == '\r' {
-			c.plain([]byte{'\n'})
+		if raw[i] == '\r' {
+			c.plain([]byte{'\n'}, 0)
 			if i+1 < len(raw) && raw[i+1] == '\n' {
 				i++
 			}
@@ -155,6 +155,45 @@ func compose(raw []byte) []byte {
 	}
 	c.close()
 	return c.out
+}
+
+// plainRun returns the length of the run of well-formed characters that text
+// starts with and that are kept as they are, and where the last one starts.
+func plainRun(text []byte) (n, last int) {
+	for n < len(text) {
+		if b := text[n]; b < 0x80 {
+			run := keptRun(text[n:])
+			if run == 0 {
+				break
+			}
+			n += run
+			last = n - 1
+			continue
+		}
+		r, size := decodeRune(text[n:])
+		if r < 0xA0 || r == '\uFFFD' || classOf(r) != classPlain {
+			break
+		}
+		last = n
+		n += size
+	}
+	return n, last
+}
+
+// keptRun returns the length of the run of kept ASCII characters that text
+// starts with.
+func keptRun(text []byte) int {
+	n := 0
+	for n < len(text) {
+		if n+8 <= len(text) && isPrintable8(load8(text, n)) {
+			n += 8
+		} else if isKept(text[n]) {
+			n++
+		} else {
+			break
+		}
+	}
+	return n
 }
 
 // squeeze does the white space steps, in place. The only white space that it
@@ -169,36 +208,58 @@ func squeeze(text []byte) []byte {
 		text = rest
 	}
 	out := text[:0]
-	var (
-		newlines int
-		indent   []byte // indentation of the current line, not yet written
-		inside   bool   // the line has its first character
-		spaced   bool   // white space inside the line, not yet written
-	)
-	for i, b := range text {
-		switch b {
-		case '\n':
-			newlines++
-			indent, inside, spaced = text[i+1:i+1], false, false
-		case ' ', '\t':
-			if inside {
-				spaced = true
-			} else {
-				indent = indent[:len(indent)+1]
-			}
-		default:
-			if !inside {
-				// Line ends wait until the text goes on, so none is left at the end.
-				out = append(out, "\n\n"[:min(newlines, 2)]...)
-				out = append(out, indent...)
-				newlines, indent, inside = 0, nil, true
-			}
-			if spaced {
-				out = append(out, ' ')
-				spaced = false
-			}
-			out = append(out, b)
+	newlines := 0 // not yet written: no line ends may be left at the end
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		if line = bytes.TrimRight(line, " \t"); len(line) > 0 {
+			out = append(out, "\n\n"[:min(newlines, 2)]...)
+			out = squeezeLine(out, line)
+			newlines = 0
 		}
+		newlines++
 	}
 	return out
+}
+
+// squeezeLine appends a line that does not end in white space, which may
+// overlap with what lies behind out.
+func squeezeLine(out, line []byte) []byte {
+	start, end := 0, 0
+	for isBlank(line[end]) {
+		end++ // the indentation is copied as it is
+	}
+	for end < len(line) {
+		end = blankRun(line, end)
+		out = append(out, line[start:end]...)
+		start = end
+		for start < len(line) && isBlank(line[start]) {
+			start++
+		}
+		if start > end {
+			out = append(out, ' ')
+		}
+		end = start
+	}
+	return out
+}
+
+// blankRun returns where in line, from i, white space starts that is not a
+// single space, or the length of the line.
+func blankRun(line []byte, i int) int {
+	for i < len(line) {
+		if i+8 <= len(line) {
+			if x := load8(line, i); isPrintable8(x) {
+				if spaces := spaces8(x); spaces&(spaces<<8) == 0 && line[i+7] != ' ' {
+					i += 8
+					continue
+				}
+			}
+		}
+		if line[i] == '\t' || line[i] == ' ' && isBlank(line[i+1]) {
+			return i
+		}
+		i++
+	}
+	return i
 }
