@@ -1,0 +1,206 @@
+// Package crawl brings in the pages of one web site, breadth first, and keeps
+// them in a private store.
+//
+// A [Crawler] is an ingest source: it emits each page as the bytes that came
+// from the server. It guarantees that
+//
+//   - only the seed's exact host and port, and hosts named beside it, are
+//     asked for pages (see package weburl for http and https of one host); each
+//     redirect is a new request that is judged like any other;
+//   - nothing that robots.txt disallows is requested, in any mode; noindex
+//     pages are not emitted, nofollow links not followed;
+//   - a host is asked for one thing at a time and at most as often as it wants
+//     (polite), or by a bounded number of requests at once (Fast), and left
+//     alone for as long as it asks; robots.txt counts as a request;
+//   - each address is requested once, however many lead to it; only failures
+//     that may pass are tried again, a bounded number of times;
+//   - one request serves a page: the bytes that gave its links are the bytes
+//     that are emitted;
+//   - whatever a server sends, the crawl ends: see the trap budgets in trap.go
+//     and the limits of packages fetch and links;
+//   - a crawl that is cut short keeps what it emitted and leaves no goroutine.
+//
+// In polite mode the order of requests, pages and reports depends on the site
+// alone.
+//
+// # How a page is never lost and never fetched twice
+//
+// With a store ([Config.Store]) the frontier is in the store's file. What a
+// fetch brought (the page's bytes, its links, and the address's new state) is
+// committed in one transaction before the page is emitted. The ingest
+// pipeline then turns it into a document; [Private.Put] stores that document
+// first and, once it is durable, drops the kept bytes and marks the address as
+// done. A crawl that is killed anywhere is resumed with [Config.Resume]: pages
+// that were fetched but not stored are emitted from the kept bytes, addresses
+// that were waiting are fetched. Only a request whose answer had not been
+// committed is made again.
+//
+// # Privacy
+//
+// Whatever a crawl brings goes to [Private] alone. Package peer imports
+// neither this package nor its file; this package imports no peer.
+package crawl
+
+import (
+	"net/netip"
+	"net/url"
+	"runtime"
+	"strings"
+	"time"
+
+	"arborist/crawl/egress"
+	"arborist/crawl/fetch"
+	"arborist/crawl/internal/links"
+	"arborist/crawl/internal/weburl"
+	"arborist/ingest"
+)
+
+const (
+	// DefaultDepth is how many links from the seed a crawl goes where nobody
+	// says otherwise.
+	DefaultDepth = 2
+
+	defaultDelay    = 2 * time.Second
+	defaultAttempts = 3
+	defaultListed   = 1000
+
+	maxRedirects = 5
+	longestPause = 5 * time.Minute // that is waited for within a crawl
+	firstBackoff = time.Second
+	longBackoff  = 30 * time.Second
+	downAfter    = 10 // requests in a row without an answer
+)
+
+// Config says what to crawl and how. Only Seed is needed.
+type Config struct {
+	Seed     string // http or https address
+	Depth    int    // links from the seed; 0: the seed alone. See [DefaultDepth]
+	MaxPages int    // pages after which to end; 0: no cap
+
+	// Fast makes up to Workers requests at once, with no delay between them.
+	Fast    bool
+	Workers int // 0: three for each CPU. Polite mode has one
+
+	// Delay is the least time between the starts of two requests to a host in
+	// polite mode. 0: what robots.txt asks for, else 2 s. Where both are
+	// given the longer counts.
+	Delay time.Duration
+
+	AllowHosts []string       // crawled beside the seed's: "host" or "host:port"
+	AllowNets  []netip.Prefix // private networks that may be contacted
+
+	UserAgent string   // "": the product's name
+	Tracking  []string // query parameters to strip, "name" or "prefix*"; nil: a built-in list
+
+	// PatternBudget is how many pages of one variable pattern are fetched at
+	// the end of a chain of such pages; ten times as many with a query and
+	// fifty times as many without one in all. 0: 1000.
+	PatternBudget int
+
+	Attempts  int // requests for a page that fails in passing; 0: 3
+	MaxListed int // entries of each list in the report; 0: 1000
+
+	// Store keeps the frontier, so that the crawl can be resumed, and is the
+	// sink that its pages go to. nil: the frontier is kept in memory.
+	Store *Private
+	// Resume goes on with the store's crawl of the same seed.
+	Resume bool
+
+	// Visit, if not nil, is called for each page and each error status, never
+	// concurrently. It must not block.
+	Visit func(Visit)
+}
+
+// A Crawler crawls one site. Use it for one run.
+type Crawler struct {
+	cfg     Config
+	seed    weburl.URL
+	parser  *weburl.Parser
+	finder  *links.Finder
+	scope   *scope
+	names   notPages
+	fetcher fetch.Fetcher
+	close   func() error // of a fetcher of our own
+	report  Report
+}
+
+var _ ingest.Source = (*Crawler)(nil)
+
+// New makes a crawler that fetches through f, or by plain HTTP where f is nil.
+// It sends nothing. Its errors are [*SeedError] and [ErrHost].
+func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
+	c := &Crawler{cfg: withDefaults(cfg), names: newNotPages(), fetcher: f}
+	if c.cfg.Tracking == nil {
+		c.cfg.Tracking = weburl.DefaultTracking()
+	}
+	c.parser = weburl.NewParser(c.cfg.Tracking)
+	c.finder = links.NewFinder(c.parser, fetch.ProductToken, links.Limits{})
+	var err error
+	if c.seed, err = c.parser.Parse(cfg.Seed); err != nil {
+		return nil, seedURLError(cfg.Seed, err)
+	}
+	if c.scope, err = newScope(c.parser, c.seed, cfg.AllowHosts); err != nil {
+		return nil, err
+	}
+	guard := &egress.Guard{Nets: cfg.AllowNets, Ports: c.scope.ports(c.seed)}
+	if err := checkGuard(guard, c.seed); err != nil {
+		return nil, &SeedError{Seed: cfg.Seed, Reason: err.Error(), Kind: ErrSeedAddress, Err: err}
+	}
+	if len(cfg.AllowNets) > 0 {
+		// With a private network open, nothing but the crawl's own hosts is
+		// contacted: a redirect of robots.txt could name any other machine.
+		guard.Hosts = append(guard.Hosts, strings.Trim(c.seed.Host(), "[]"))
+		for _, h := range c.scope.hosts {
+			guard.Hosts = append(guard.Hosts, strings.Trim(h.name, "[]"))
+		}
+	}
+	if f == nil {
+		own := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: c.cfg.Workers})
+		c.fetcher, c.close = own, own.Close
+	}
+	return c, nil
+}
+
+func withDefaults(cfg Config) Config {
+	if cfg.Workers <= 0 {
+		cfg.Workers = 3 * runtime.NumCPU()
+	}
+	if !cfg.Fast {
+		cfg.Workers = 1
+	}
+	if cfg.PatternBudget <= 0 {
+		cfg.PatternBudget = defaultPatternBudget
+	}
+	if cfg.Attempts <= 0 {
+		cfg.Attempts = defaultAttempts
+	}
+	if cfg.MaxListed <= 0 {
+		cfg.MaxListed = defaultListed
+	}
+	cfg.Depth = max(cfg.Depth, 0)
+	return cfg
+}
+
+// checkGuard refuses early what shows in the address alone.
+func checkGuard(guard *egress.Guard, u weburl.URL) error {
+	return guard.CheckURL(&url.URL{Scheme: u.Scheme(), Host: strings.TrimPrefix(u.Origin(), u.Scheme()+"://"), Path: "/"})
+}
+
+func seedURLError(seed string, err error) error {
+	e := &SeedError{Seed: seed, Reason: err.Error(), Kind: ErrSeedURL, Err: err}
+	switch {
+	case err == weburl.ErrCredentials:
+		e.Seed = "the seed URL" // not to be repeated in a log
+		e.Hint = "leave out the part before the @: pages behind a login are not crawled"
+	case strings.TrimSpace(seed) == "":
+		e.Seed, e.Hint = "(no seed)", "give an address such as https://example.com/docs/"
+	case !strings.Contains(seed, "://"):
+		e.Hint = "write it in full, as in https://example.com/docs/"
+	default:
+		e.Hint = "give an address such as https://example.com/docs/"
+	}
+	return e
+}
+
+// Report says what the crawl did, once Documents has returned.
+func (c *Crawler) Report() Report { return c.report }

@@ -1,0 +1,204 @@
+package crawldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"arborist/crawl/internal/frontier"
+)
+
+// A Crawl is the frontier of one crawl. It keeps the promises of package
+// frontier and is safe for concurrent use.
+type Crawl struct {
+	db    *DB
+	id    int64
+	seed  string
+	known *recent
+}
+
+// Begin starts a crawl of a seed over, dropping what was kept of an earlier
+// one. Release must be called at its end. It fails with [ErrBusy].
+func (db *DB) Begin(ctx context.Context, seed string, depth int) (*Crawl, error) {
+	c, err := db.claim(seed)
+	if err != nil {
+		return nil, err
+	}
+	err = db.file.Write(ctx, func(tx *sql.Tx) error {
+		for _, q := range []string{
+			"DELETE FROM spool WHERE entry IN (SELECT f.id FROM frontier f JOIN crawls c ON c.id = f.crawl WHERE c.seed = ?)",
+			"DELETE FROM frontier WHERE crawl IN (SELECT id FROM crawls WHERE seed = ?)",
+			"DELETE FROM crawls WHERE seed = ?",
+		} {
+			if _, err := tx.Exec(q, seed); err != nil {
+				return err
+			}
+		}
+		return tx.QueryRow("INSERT INTO crawls (seed, depth, begun) VALUES (?, ?, ?) RETURNING id",
+			seed, depth, time.Now().Unix()).Scan(&c.id)
+	})
+	if err != nil {
+		c.Release()
+		return nil, fmt.Errorf("begin crawl of %s: %w", seed, err)
+	}
+	return c, nil
+}
+
+// Resume goes on with the crawl of a seed. Release must be called at its end.
+// It fails with [ErrBusy], [ErrNoCrawl] and [ErrDepth].
+func (db *DB) Resume(ctx context.Context, seed string, depth int) (*Crawl, error) {
+	c, err := db.claim(seed)
+	if err != nil {
+		return nil, err
+	}
+	var begun int
+	err = db.file.Reader().QueryRowContext(ctx, "SELECT id, depth FROM crawls WHERE seed = ?", seed).Scan(&c.id, &begun)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		err = ErrNoCrawl
+	case err == nil && begun != depth:
+		err = fmt.Errorf("%w: %d, not %d", ErrDepth, begun, depth)
+	}
+	if err != nil {
+		c.Release()
+		return nil, fmt.Errorf("resume crawl of %s: %w", seed, err)
+	}
+	return c, nil
+}
+
+// claim takes a seed for one crawl of this process. Another process is kept
+// out by the home's lock.
+func (db *DB) claim(seed string) (*Crawl, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.seeds[seed] {
+		return nil, fmt.Errorf("begin crawl of %s: %w", seed, ErrBusy)
+	}
+	db.seeds[seed] = true
+	return &Crawl{db: db, seed: seed, known: newRecent()}, nil
+}
+
+// Release lets the seed be crawled again. What was settled stays.
+func (c *Crawl) Release() {
+	c.db.mu.Lock()
+	defer c.db.mu.Unlock()
+	delete(c.db.seeds, c.seed)
+}
+
+// Add adds links without an outcome: the seed.
+func (c *Crawl) Add(ctx context.Context, links []frontier.Link) error {
+	return c.db.file.Write(ctx, func(tx *sql.Tx) error { return c.add(tx, links) })
+}
+
+// A waiting entry rises to a lower depth; a settled one stays as it is.
+const addSQL = `INSERT INTO frontier (crawl, url, depth, chain, trail, state, status, class, reason)
+	SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, 0, 0, '', '' FROM json_each(?2) WHERE true ORDER BY key
+	ON CONFLICT (crawl, url) DO UPDATE SET depth = excluded.depth, chain = excluded.chain, trail = excluded.trail
+	WHERE state = 0 AND excluded.depth < frontier.depth`
+
+func (c *Crawl) add(tx *sql.Tx, links []frontier.Link) error {
+	rows := make([][4]any, 0, len(links))
+	for _, l := range links {
+		// Levels ascend, so a link that was added before was added at the same
+		// depth or a lower one. A redirect stays on its level and may be lower.
+		if len(l.Trail) == 0 && c.known.has(l.URL) {
+			continue
+		}
+		rows = append(rows, [4]any{l.URL, l.Depth, l.Chain, strings.Join(l.Trail, "\n")})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(addSQL, c.id, string(list))
+	return err
+}
+
+// Waiting returns up to n waiting entries of one depth whose ID is over after,
+// in ascending order.
+func (c *Crawl) Waiting(ctx context.Context, depth int, after int64, n int) ([]frontier.Entry, error) {
+	rows, err := c.db.file.Reader().QueryContext(ctx,
+		"SELECT id, url, depth, chain, trail FROM frontier WHERE crawl = ? AND state = 0 AND depth = ? AND id > ? ORDER BY id LIMIT ?",
+		c.id, depth, after, n)
+	if err != nil {
+		return nil, fmt.Errorf("read frontier: %w", err)
+	}
+	defer rows.Close()
+	var out []frontier.Entry
+	for rows.Next() {
+		e, err := scanEntry(rows.Scan)
+		if err != nil {
+			return nil, fmt.Errorf("read frontier: %w", err)
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+func scanEntry(scan func(...any) error, more ...any) (e frontier.Entry, err error) {
+	var trail string
+	err = scan(append([]any{&e.ID, &e.URL, &e.Depth, &e.Chain, &trail}, more...)...)
+	if trail != "" {
+		e.Trail = strings.Split(trail, "\n")
+	}
+	return e, err
+}
+
+// Settle notes outcomes in one transaction. An entry that is settled already
+// stays as it is, and so do its links.
+func (c *Crawl) Settle(ctx context.Context, outcomes []frontier.Outcome) error {
+	err := c.db.file.Write(ctx, func(tx *sql.Tx) error {
+		for _, o := range outcomes {
+			if err := c.settle(tx, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write frontier: %w", err)
+	}
+	// Only now: a link of a transaction that failed is not known.
+	for _, o := range outcomes {
+		for _, l := range o.Links {
+			c.known.add(l.URL)
+		}
+	}
+	return nil
+}
+
+func (c *Crawl) settle(tx *sql.Tx, o frontier.Outcome) error {
+	done, err := tx.Exec("UPDATE frontier SET state = ?, status = ?, class = ?, reason = ? WHERE id = ? AND crawl = ? AND state = 0",
+		o.State, o.Status, o.Class, o.Reason, o.Entry.ID, c.id)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	if o.Page != nil {
+		l := o.Page.Location
+		_, err := tx.Exec(`INSERT INTO spool (entry, url, tries, fetched_at, content_type, status, etag, modified, body)
+			VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)`,
+			o.Entry.ID, l.URI, l.FetchedAt.Unix(), l.ContentType, l.Status, l.ETag, l.Modified, blob(o.Page.Body))
+		if err != nil {
+			return err
+		}
+	}
+	return c.add(tx, o.Links)
+}
+
+// blob keeps an empty body from becoming NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

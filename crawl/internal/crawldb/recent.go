@@ -1,0 +1,51 @@
+package crawldb
+
+import (
+	"hash/maphash"
+	"sync"
+)
+
+// recent remembers addresses that are in the frontier for certain, so that the
+// menu of a site costs no look-up on each of its pages. It forgets the oldest
+// half when it is full, so its memory does not grow with the crawl.
+//
+// It holds 128 bits of a hash that nobody outside can foresee: two addresses
+// taken for one would lose a page.
+type recent struct {
+	seeds [2]maphash.Seed
+
+	mu       sync.Mutex
+	old, new map[[2]uint64]struct{}
+}
+
+// recentHalf is the number of addresses in each half, about 3 MB.
+const recentHalf = 1 << 16
+
+func newRecent() *recent {
+	return &recent{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, new: map[[2]uint64]struct{}{}}
+}
+
+func (r *recent) key(url string) [2]uint64 {
+	return [2]uint64{maphash.String(r.seeds[0], url), maphash.String(r.seeds[1], url)}
+}
+
+func (r *recent) has(url string) bool {
+	key := r.key(url)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.new[key]; ok {
+		return true
+	}
+	_, ok := r.old[key]
+	return ok
+}
+
+func (r *recent) add(url string) {
+	key := r.key(url)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.new[key] = struct{}{}
+	if len(r.new) >= recentHalf {
+		r.old, r.new = r.new, make(map[[2]uint64]struct{}, recentHalf)
+	}
+}

@@ -1,0 +1,50 @@
+-- Tables of the crawler in the private file, beside the documents' own.
+
+-- The version of these tables. Exactly one row.
+CREATE TABLE IF NOT EXISTS crawl_format (
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  version INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO crawl_format VALUES (1, 1) ON CONFLICT DO NOTHING;
+
+-- The latest crawl of each seed.
+CREATE TABLE IF NOT EXISTS crawls (
+  id    INTEGER PRIMARY KEY,
+  seed  TEXT NOT NULL UNIQUE, -- normalised
+  depth INTEGER NOT NULL,     -- that it may reach
+  begun INTEGER NOT NULL      -- Unix seconds
+) STRICT;
+
+-- Every address of a crawl. Within a crawl, ids ascend in the order of
+-- discovery.
+CREATE TABLE IF NOT EXISTS frontier (
+  id     INTEGER PRIMARY KEY,
+  crawl  INTEGER NOT NULL REFERENCES crawls (id),
+  url    TEXT NOT NULL,
+  depth  INTEGER NOT NULL,
+  chain  INTEGER NOT NULL,
+  trail  TEXT NOT NULL,     -- redirects that led here, one a line
+  state  INTEGER NOT NULL,  -- see package frontier
+  status INTEGER NOT NULL,
+  class  TEXT NOT NULL,
+  reason TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX IF NOT EXISTS frontier_url ON frontier (crawl, url);
+CREATE INDEX IF NOT EXISTS frontier_waiting ON frontier (crawl, depth, id) WHERE state = 0;
+
+-- Pages as they came, from the fetch until their document is stored.
+CREATE TABLE IF NOT EXISTS spool (
+  entry        INTEGER PRIMARY KEY REFERENCES frontier (id),
+  url          TEXT NOT NULL,
+  tries        INTEGER NOT NULL, -- times that it was handed on after an interruption
+  fetched_at   INTEGER NOT NULL, -- Unix seconds
+  content_type TEXT NOT NULL,
+  status       INTEGER NOT NULL,
+  etag         TEXT NOT NULL,
+  modified     TEXT NOT NULL,
+  body         BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX IF NOT EXISTS spool_url ON spool (url);

@@ -1,0 +1,163 @@
+// Package frontiertest holds the promises of package frontier as tests that
+// each implementation must pass.
+package frontiertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"arborist/crawl/internal/frontier"
+)
+
+// A Frontier is what is tested.
+type Frontier interface {
+	Add(ctx context.Context, links []frontier.Link) error
+	Waiting(ctx context.Context, depth int, after int64, n int) ([]frontier.Entry, error)
+	Settle(ctx context.Context, outcomes []frontier.Outcome) error
+}
+
+// Run tests an implementation; open gives an empty frontier.
+func Run(t *testing.T, open func(t *testing.T) Frontier) {
+	for _, tc := range []struct {
+		name string
+		test func(*testing.T, Frontier)
+	}{
+		{"an address is added once", addedOnce},
+		{"entries come out in order of discovery", inOrder},
+		{"a waiting entry rises, a settled one stays", rises},
+		{"a settled entry is settled for good", settledOnce},
+		{"an outcome brings its links", bringsLinks},
+		{"concurrent use", concurrent},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, open(t)) })
+	}
+}
+
+func link(url string, depth int) frontier.Link { return frontier.Link{URL: url, Depth: depth} }
+
+func add(t *testing.T, f Frontier, links ...frontier.Link) {
+	t.Helper()
+	if err := f.Add(t.Context(), links); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func settle(t *testing.T, f Frontier, outcomes ...frontier.Outcome) {
+	t.Helper()
+	if err := f.Settle(t.Context(), outcomes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func waiting(t *testing.T, f Frontier, depth int, after int64, n int) []frontier.Entry {
+	t.Helper()
+	entries, err := f.Waiting(t.Context(), depth, after, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+func urls(entries []frontier.Entry) []string {
+	out := []string{}
+	for _, e := range entries {
+		out = append(out, e.URL)
+	}
+	return out
+}
+
+func expect(t *testing.T, f Frontier, depth int, want ...string) []frontier.Entry {
+	t.Helper()
+	got := waiting(t, f, depth, 0, 1000)
+	if !slices.Equal(urls(got), append([]string{}, want...)) {
+		t.Fatalf("waiting at depth %d: %q, want %q", depth, urls(got), want)
+	}
+	return got
+}
+
+func addedOnce(t *testing.T, f Frontier) {
+	add(t, f, link("a", 1), link("b", 1), link("a", 1))
+	add(t, f, link("b", 1), link("a", 2))
+	expect(t, f, 1, "a", "b")
+	expect(t, f, 2)
+}
+
+func inOrder(t *testing.T, f Frontier) {
+	var want []string
+	for i := range 300 {
+		want = append(want, fmt.Sprintf("u%d", i*7919%300))
+		add(t, f, link(want[i], 1), link(fmt.Sprintf("deeper%d", i), 2))
+	}
+	var got []string
+	after := int64(0)
+	for {
+		page := waiting(t, f, 1, after, 64)
+		if len(page) == 0 {
+			break
+		}
+		got = append(got, urls(page)...)
+		after = page[len(page)-1].ID
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func rises(t *testing.T, f Frontier) {
+	add(t, f, link("a", 2), link("b", 2), link("c", 2))
+	all := expect(t, f, 2, "a", "b", "c")
+	settle(t, f, frontier.Outcome{Entry: all[2], State: frontier.Done, Links: []frontier.Link{{URL: "b", Depth: 1, Chain: 3, Trail: []string{"x", "y"}}}})
+	add(t, f, link("c", 1))
+	expect(t, f, 2, "a")
+	b := expect(t, f, 1, "b")[0]
+	if b.ID != all[1].ID || b.Chain != 3 || !slices.Equal(b.Trail, []string{"x", "y"}) {
+		t.Errorf("%+v", b)
+	}
+	add(t, f, link("b", 2)) // never down again
+	expect(t, f, 1, "b")
+}
+
+func settledOnce(t *testing.T, f Frontier) {
+	add(t, f, link("a", 0))
+	a := expect(t, f, 0, "a")[0]
+	settle(t, f, frontier.Outcome{Entry: a, State: frontier.Failed, Links: []frontier.Link{link("b", 1)}})
+	settle(t, f, frontier.Outcome{Entry: a, State: frontier.Done, Links: []frontier.Link{link("c", 1)}})
+	settle(t, f, frontier.Outcome{Entry: frontier.Entry{ID: 1 << 40, URL: "z"}, State: frontier.Done, Links: []frontier.Link{link("d", 1)}})
+	add(t, f, link("a", 0))
+	expect(t, f, 0)
+	expect(t, f, 1, "b")
+}
+
+func bringsLinks(t *testing.T, f Frontier) {
+	add(t, f, link("a", 0), link("b", 0))
+	both := expect(t, f, 0, "a", "b")
+	settle(t, f,
+		frontier.Outcome{Entry: both[0], State: frontier.Done, Links: []frontier.Link{link("c", 1), link("b", 1), link("a", 1), link("d", 1)}},
+		frontier.Outcome{Entry: both[1], State: frontier.Redirected, Links: []frontier.Link{{URL: "d", Depth: 0, Trail: []string{"b"}}, link("e", 1)}})
+	expect(t, f, 0, "d")
+	expect(t, f, 1, "c", "e")
+}
+
+func concurrent(t *testing.T, f Frontier) {
+	add(t, f, link("seed", 0))
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range 25 {
+				if err := f.Add(t.Context(), []frontier.Link{link(fmt.Sprintf("u%d", i), 1), link(fmt.Sprintf("w%d-%d", w, i), 1)}); err != nil {
+					t.Error(err)
+				}
+				if _, err := f.Waiting(t.Context(), 1, 0, 10); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(waiting(t, f, 1, 0, 1000)); n != 125 {
+		t.Errorf("%d entries, want 125", n)
+	}
+}

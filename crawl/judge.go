@@ -1,0 +1,130 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"arborist/crawl/egress"
+	"arborist/crawl/fetch"
+	"arborist/crawl/internal/frontier"
+	"arborist/crawl/internal/weburl"
+	"arborist/crawl/robots"
+)
+
+// admit asks robots.txt about an address. A site whose rules cannot be read
+// for a while is closed, so a site that was open waits for them; one that has
+// not answered at all yet is given up at once.
+func (r *run) admit(ctx context.Context, u weburl.URL) (d robots.Decision, cause, err error) {
+	for attempt := 1; ; attempt++ {
+		d, cause, err = r.gate.admit(ctx, u)
+		wait := err == nil && !d.Allowed && d.Temporary && d.RetryAfter <= longestPause && !errors.Is(cause, egress.ErrDenied)
+		if !wait || !r.answered.Load() || attempt == r.c.cfg.Attempts {
+			return d, cause, err
+		}
+		if err := sleepUntil(ctx, time.Now().Add(d.RetryAfter+time.Millisecond)); err != nil {
+			return d, nil, err
+		}
+	}
+}
+
+// judge decides what a result means for the run: whether an entry is tried
+// again, and whether the crawl goes on. A seed that comes to nothing stays
+// waiting, so that a resumed crawl tries it again.
+func (r *run) judge(v *visited) error {
+	switch {
+	case v.status != 0 && !v.silent:
+		r.silence = 0
+		r.answered.Store(true)
+	case v.silent:
+		r.silence++
+	}
+	seed := v.entry.Depth == 0
+	switch v.state {
+	case frontier.Refused, frontier.Failed:
+		if !seed {
+			return nil
+		}
+	case frontier.Waiting:
+		if r.again(v, seed) {
+			return nil
+		}
+		if !seed && v.silent && (r.silence >= downAfter || v.pause > longestPause || v.robots) {
+			return r.down(v)
+		}
+		v.state = frontier.Failed
+		if !seed {
+			return nil
+		}
+	default:
+		return nil
+	}
+	r.count(r.outcome(*v))
+	v.state = frontier.Waiting
+	return r.seedError(v)
+}
+
+// again plans another request where one may help, and reports whether it did.
+func (r *run) again(v *visited, seed bool) bool {
+	r.attempts[v.entry.ID]++
+	switch n := r.attempts[v.entry.ID]; {
+	case n >= r.c.cfg.Attempts, v.pause > longestPause, v.robots, r.silence >= downAfter:
+		return false
+	case seed && v.silent && v.status == 0:
+		// A wrong address is told at once, not after three tries.
+		return false
+	default:
+		wait := max(v.pause, min(firstBackoff<<(n-1), longBackoff))
+		r.retries = append(r.retries, retry{entry: v.entry, due: time.Now().Add(wait)})
+		return true
+	}
+}
+
+func (r *run) down(v *visited) error {
+	e := &HostDownError{Host: r.c.seed.Origin(), Reason: v.reason, Resume: r.keeps}
+	if u, err := r.c.parser.Parse(v.entry.URL); err == nil {
+		e.Host = u.Origin()
+	}
+	if v.pause > longestPause {
+		e.Pause = v.pause
+	}
+	return e
+}
+
+// seedError says why the seed came to nothing, and what to do about it.
+func (r *run) seedError(v *visited) error {
+	e := &SeedError{Seed: r.c.cfg.Seed, Reason: v.reason, Kind: v.kind, Err: v.cause}
+	if len(v.entry.Trail) > 0 {
+		e.Reason = fmt.Sprintf("it redirects to %.300s: %s", v.entry.URL, v.reason)
+	}
+	host := strings.TrimPrefix(r.c.seed.Origin(), r.c.seed.Scheme()+"://")
+	var left *leftError
+	var fe *fetch.Error
+	switch {
+	case errors.As(v.cause, &left):
+		e.Hint = fmt.Sprintf("start at %.300s, or pass --allow-host %s", left.target, left.target.Host())
+	case v.kind == ErrSeedRedirect:
+		e.Hint = "open it in a browser: the site may want cookies, which a crawl does not keep"
+	case v.kind == ErrSeedRobots:
+		e.Hint = "the site does not want this page crawled: ask its owner, or start at a page that it allows"
+	case v.kind == ErrSeedUnreachable && v.pause > longestPause:
+		e.Hint = fmt.Sprintf("the site asks to be left alone for %v: crawl it again then", v.pause.Round(time.Second))
+	case v.kind == ErrSeedUnreachable && errors.As(v.cause, &fe) && fe.Status == 0:
+		e.Reason = fmt.Sprintf("no answer from %s: %s", host, fe.Reason)
+		e.Hint = "check the address and that the site is up"
+	case v.kind == ErrSeedUnreachable && v.robots:
+		e.Reason = fmt.Sprintf("%s gave no robots.txt (%s)", host, strings.TrimPrefix(v.reason, "robots.txt: "))
+		e.Hint = "check the address and that the site is up: without its rules nothing is fetched"
+	case v.kind == ErrSeedUnreachable:
+		e.Hint = "check that the site is up and try again"
+	case v.kind == ErrSeedNotPage && v.class == fetch.ResourceLimit:
+		e.Hint = "start at a smaller page of the site"
+	case v.kind == ErrSeedNotPage:
+		e.Hint = "start at a page of the site that opens without a login in a browser"
+	case v.kind == ErrSeedURL:
+		e.Hint = "start at another page of the site"
+	}
+	return e
+}

@@ -1,0 +1,87 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"arborist/crawl/internal/crawldb"
+	"arborist/document"
+	"arborist/ingest"
+	"arborist/shard"
+)
+
+// Private is the private crawl database, at crawl/web.db in the home. What is
+// in it never reaches a peer: it is no [shard.Shared] and cannot become one.
+// It is safe for concurrent use.
+type Private struct {
+	db *crawldb.DB
+}
+
+var _ ingest.Sink = (*Private)(nil)
+
+// OpenPrivate opens the private crawl database and makes it, with its folder,
+// where there is none. Only their owner may read them. Errors name the file
+// and wrap those of [shard.OpenFile].
+func OpenPrivate(path string) (*Private, error) {
+	db, err := crawldb.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Private{db: db}, nil
+}
+
+// Put implements [ingest.Sink]. The documents are durable on return, and the
+// crawl that they came from knows that. A page whose content and description
+// are there already changes nothing in what is stored; one with other content
+// supersedes the old one.
+func (p *Private) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return p.db.Put(ctx, entries)
+}
+
+// File gives the documents for reading and searching. The caller must not
+// close it, and must hand it to nothing that a peer can reach.
+func (p *Private) File() *shard.File { return p.db.File() }
+
+// Close closes the database.
+func (p *Private) Close() error { return p.db.Close() }
+
+// begin opens the frontier of a crawl.
+func (p *Private) begin(ctx context.Context, seed string, depth int, resume bool) (*crawldb.Crawl, error) {
+	open := p.db.Begin
+	if resume {
+		open = p.db.Resume
+	}
+	c, err := open(ctx, seed, depth)
+	switch {
+	case errors.Is(err, crawldb.ErrBusy):
+		return nil, fmt.Errorf("crawl %s: %w: wait for it to end", seed, ErrBusy)
+	case errors.Is(err, crawldb.ErrNoCrawl):
+		return nil, fmt.Errorf("crawl %s: %w: start it without --resume", seed, ErrNothingToResume)
+	case errors.Is(err, crawldb.ErrDepth):
+		return nil, fmt.Errorf("crawl %s: %w (%w): give the same --depth, or start it without --resume", seed, ErrOtherCrawl, err)
+	}
+	return c, err
+}
+
+// Ingest crawls into Config.Store: it runs the crawler through the ingest
+// pipeline, and settles the pages that could not become documents, which the
+// second report lists. Errors are those of [Crawler.Documents] and
+// [ingest.Run]; what was stored until then is in the reports.
+func (c *Crawler) Ingest(ctx context.Context, cfg ingest.Config, progress func(ingest.Progress)) (Report, ingest.Report, error) {
+	if c.cfg.Store == nil {
+		return Report{}, ingest.Report{}, errors.New("ingest crawl: no store was given")
+	}
+	stored, err := ingest.Run(ctx, c, c.cfg.Store, cfg, progress)
+	var urls []string
+	for _, f := range stored.Failed {
+		// What failed because the run was ending is tried again on resume.
+		if !errors.Is(f.Err, context.Canceled) && !errors.Is(f.Err, context.DeadlineExceeded) {
+			urls = append(urls, f.URI)
+		}
+	}
+	if len(urls) > 0 {
+		err = errors.Join(err, c.cfg.Store.db.Unreadable(context.WithoutCancel(ctx), urls))
+	}
+	return c.report, stored, err
+}

@@ -1,0 +1,74 @@
+package crawl
+
+import "arborist/crawl/fetch"
+
+// A Report says what a crawl did. Lists are bounded by Config.MaxListed; the
+// totals count what they leave out as well. Where a crawl was resumed, the
+// report is of the whole crawl, but for the fields that say otherwise.
+type Report struct {
+	Pages   int // fetched, the ones not to be indexed included
+	Earlier int // of these, fetched before the crawl was resumed
+	NoIndex int // pages that ask not to be kept, and were not
+
+	Redirects int // answers that led elsewhere
+	Requests  int // made in this run, robots.txt included
+
+	Refused      []Refusal // not fetched, or not kept, by rule
+	RefusedTotal int
+	Failed       []Failure // could not be fetched
+	FailedTotal  int
+
+	Traps []Trap // patterns that ran out of budget
+	Cut   []Cut  // pages too long or too hostile to find all links of, in this run
+
+	// References not followed in this run, counted once a page.
+	OffSite  int // to other hosts
+	Nofollow int // under rel=nofollow
+	Foreign  int // mailto: and the like
+	Broken   int // to no address at all
+
+	// Capped: the crawl ended at Config.MaxPages with more to fetch.
+	Capped bool
+}
+
+// A Refusal is an address that was not fetched, or whose answer was not kept,
+// by a rule of the site or of ours.
+type Refusal struct{ URL, Reason string }
+
+// A Failure is an address that could not be fetched.
+type Failure struct {
+	URL   string
+	Class fetch.Class
+	Error string
+}
+
+// A Trap is a pattern of addresses that ran out of budget. In the pattern, "#"
+// stands for any number or hexadecimal word.
+type Trap struct {
+	Pattern        string
+	Pages, Refused int
+}
+
+// A Cut is a page whose links were not all looked at.
+type Cut struct{ URL, Reason string }
+
+// A Visit is one address that was answered with a page or an error status.
+type Visit struct {
+	URL    string
+	Depth  int // links from the seed
+	Status int // HTTP status
+}
+
+func (r *Report) refuse(max int, url, reason string) {
+	r.RefusedTotal++
+	if len(r.Refused) < max {
+		r.Refused = append(r.Refused, Refusal{URL: url, Reason: reason})
+	}
+}
+
+func (r *Report) fail(max int, url string, class fetch.Class, reason string) {
+	r.FailedTotal++
+	if len(r.Failed) < max {
+		r.Failed = append(r.Failed, Failure{URL: url, Class: class, Error: reason})
+	}
+}

@@ -1,0 +1,119 @@
+package crawl
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"arborist/crawl/internal/weburl"
+)
+
+// A scope says which addresses belong to a crawl: those of the seed's exact
+// host and port, see [weburl.Site], and of the hosts allowed beside it.
+type scope struct {
+	site  weburl.Site
+	hosts []allowedHost
+}
+
+// An allowedHost is a further host, on any allowed port where port is 0.
+type allowedHost struct {
+	name string
+	port uint16
+}
+
+func newScope(parser *weburl.Parser, seed weburl.URL, hosts []string) (*scope, error) {
+	s := &scope{site: weburl.NewSite(seed)}
+	for _, h := range hosts {
+		// Read as part of an address, so that the spelling is the same.
+		u, err := parser.Parse("http://" + h + "/")
+		if err != nil || u.Path() != "/" || u.Query() != "" {
+			return nil, fmt.Errorf("%w: %q: write a host name, or host:port, without scheme and path", ErrHost, h)
+		}
+		a := allowedHost{name: u.Host()}
+		if _, port, err := net.SplitHostPort(h); err == nil {
+			n, err := strconv.ParseUint(port, 10, 16)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %q: the port is not a number up to 65535", ErrHost, h)
+			}
+			a.port = uint16(n)
+		}
+		s.hosts = append(s.hosts, a)
+	}
+	return s, nil
+}
+
+// adopt returns u as the crawl spells it, and false where it does not belong.
+func (s *scope) adopt(u weburl.URL) (weburl.URL, bool) {
+	if adopted, ok := s.site.Adopt(u); ok {
+		return adopted, true
+	}
+	ok := slices.ContainsFunc(s.hosts, func(a allowedHost) bool {
+		return a.name == u.Host() && (a.port == 0 || a.port == u.Port())
+	})
+	return u, ok
+}
+
+// ports gives the ports that must be open beside 80 and 443.
+func (s *scope) ports(seed weburl.URL) []uint16 {
+	ports := []uint16{seed.Port()}
+	for _, a := range s.hosts {
+		if a.port != 0 {
+			ports = append(ports, a.port)
+		}
+	}
+	return ports
+}
+
+// notPages recognises addresses that are no pages by their name alone, so
+// that no request is spent on them.
+type notPages struct {
+	sitemap, document *regexp.Regexp
+}
+
+func newNotPages() notPages {
+	return notPages{
+		// The names of the sitemaps protocol, and those that WordPress and its
+		// plug-ins give: wp-sitemap-posts-post-1.xml, post-sitemap2.xml.
+		sitemap: regexp.MustCompile(`(?i)(^|/)([^/]*[-_])?sitemap([-_][^/]*|[0-9]*)\.xml(\.gz)?$|/sitemaps/[^/]*\.xml(\.gz)?$`),
+		// Plain text and Markdown are pages; these need another reader.
+		document: regexp.MustCompile(`(?i)\.(pdf|docx?|xlsx?|pptx?|rtf)$`),
+	}
+}
+
+const (
+	reasonFeed     = "a feed, not a page"
+	reasonSitemap  = "a sitemap, not a page"
+	reasonDocument = "a document file, not a page"
+	reasonRobots   = "robots.txt itself, not a page"
+)
+
+// reason says why u is no page, empty where it may be one.
+func (n notPages) reason(u weburl.URL) string {
+	path := strings.ToLower(u.Path())
+	switch {
+	case strings.HasSuffix(path, ".atom"), strings.HasSuffix(path, ".rss"), strings.HasSuffix(path, ".rdf"),
+		strings.Contains(path, "/feed/"), strings.Contains(path, "/feeds/"), wordPressFeed(u.Query()):
+		return reasonFeed
+	case n.sitemap.MatchString(path):
+		return reasonSitemap
+	case n.document.MatchString(path):
+		return reasonDocument
+	case path == "/robots.txt":
+		return reasonRobots
+	}
+	return ""
+}
+
+// wordPressFeed recognises ?feed=rss2 and its kin.
+func wordPressFeed(query string) bool {
+	for part := range strings.SplitSeq(query, "&") {
+		switch part {
+		case "feed=rss", "feed=rss2", "feed=atom", "feed=rdf", "feed=comments-rss2", "feed=comments-atom":
+			return true
+		}
+	}
+	return false
+}

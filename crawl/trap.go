@@ -1,0 +1,175 @@
+package crawl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"arborist/crawl/internal/weburl"
+)
+
+// Trap budgets end what has no end of its own: calendars, session numbers,
+// combinations of filters, paths that grow by themselves.
+//
+// Addresses are grouped by pattern: numbers and long hexadecimal words in the
+// path stand for one another, and so do the values of query parameters. Only
+// variable patterns, those with such a place, have a budget. It is generous
+// where pages are reached as in a manual or an archive, in a few steps from
+// an index, and small where one variable address leads to the next and that
+// one to another, which is how a calendar is walked. The shortest way counts,
+// as pages are visited in breadth.
+const (
+	defaultPatternBudget = 1000 // pages of a pattern at the end of a long chain
+	queryBudgets         = 10   // times that: pages of a pattern with a query
+	pathBudgets          = 50   // times that: pages of a pattern without one
+
+	longChain    = 16 // variable addresses in a row that are nothing unusual
+	maxSegments  = 32 // of a path
+	maxRepeats   = 4  // of one segment in a path
+	maxTrapNotes = 100
+)
+
+// A trap counts the requests spent on one pattern.
+type trap struct {
+	spent, deep, refused int
+}
+
+type traps struct {
+	budget   int
+	patterns map[string]*trap
+}
+
+func newTraps(budget int) *traps {
+	return &traps{budget: budget, patterns: map[string]*trap{}}
+}
+
+// charge spends one request on an address and says why it must not be spent,
+// empty where it may.
+func (t *traps) charge(u weburl.URL, chain int) string {
+	if reason := endless(u); reason != "" {
+		return reason
+	}
+	name, variable := pattern(u)
+	if !variable {
+		return ""
+	}
+	p := t.patterns[name]
+	if p == nil {
+		p = &trap{}
+		t.patterns[name] = p
+	}
+	wide := t.budget * pathBudgets
+	if u.Query() != "" {
+		wide = t.budget * queryBudgets
+	}
+	deep := chain > longChain
+	if p.spent >= wide || deep && p.deep >= t.budget {
+		p.refused++
+		return fmt.Sprintf("trap budget: %d pages like %s were fetched", p.spent, name)
+	}
+	p.spent++
+	if deep {
+		p.deep++
+	}
+	return ""
+}
+
+// notes lists the patterns that ran out of budget, the worst first.
+func (t *traps) notes() []Trap {
+	var out []Trap
+	for name, p := range t.patterns {
+		if p.refused > 0 {
+			out = append(out, Trap{Pattern: name, Pages: p.spent, Refused: p.refused})
+		}
+	}
+	slices.SortFunc(out, func(a, b Trap) int {
+		if a.Refused != b.Refused {
+			return b.Refused - a.Refused
+		}
+		return strings.Compare(a.Pattern, b.Pattern)
+	})
+	return out[:min(len(out), maxTrapNotes)]
+}
+
+// chain gives the chain of an address that was found on a page.
+func chain(page weburl.URL, pageChain int, link weburl.URL) int {
+	if _, variable := pattern(link); !variable {
+		return 0
+	}
+	if _, variable := pattern(page); !variable {
+		return 0
+	}
+	return pageChain + 1
+}
+
+// endless recognises a path that grows by itself: a relative link below a page
+// that answers to every address.
+func endless(u weburl.URL) string {
+	segments := strings.Split(u.Path(), "/")
+	if len(segments)-1 > maxSegments {
+		return fmt.Sprintf("trap: the path has over %d segments", maxSegments)
+	}
+	counts := map[string]int{}
+	for _, s := range segments {
+		// Short ones repeat in sound paths as well: "/1/1/0/1/1/1".
+		if counts[s]++; len(s) > 1 && counts[s] > maxRepeats {
+			return fmt.Sprintf("trap: %.40q is in the path over %d times", s, maxRepeats)
+		}
+	}
+	return ""
+}
+
+// pattern gives the pattern of an address and whether it is variable.
+func pattern(u weburl.URL) (name string, variable bool) {
+	var b strings.Builder
+	b.WriteString(u.Origin())
+	for i, segment := range strings.Split(u.Path(), "/") {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		segment, _, parameters := strings.Cut(segment, ";")
+		if generalise(&b, segment) || parameters {
+			variable = true
+		}
+		if parameters {
+			b.WriteByte(';')
+		}
+	}
+	if u.Query() == "" {
+		return b.String(), variable
+	}
+	var names []string
+	for part := range strings.SplitSeq(u.Query(), "&") {
+		name, _, _ := strings.Cut(part, "=")
+		var n strings.Builder
+		generalise(&n, name)
+		names = append(names, n.String())
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	b.WriteByte('?')
+	b.WriteString(strings.Join(names[:min(len(names), 8)], "&"))
+	return b.String(), true
+}
+
+// generalise writes a word with its numbers replaced by "#" and reports
+// whether there was one.
+func generalise(b *strings.Builder, word string) (changed bool) {
+	if len(word) >= 16 && strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
+		b.WriteByte('#')
+		return true
+	}
+	digits := false
+	for i := range len(word) {
+		if c := word[i]; c < '0' || c > '9' {
+			b.WriteByte(c)
+			digits = false
+			continue
+		}
+		if !digits {
+			b.WriteByte('#')
+		}
+		digits, changed = true, true
+	}
+	return changed
+}

@@ -1,0 +1,218 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"arborist/crawl/egress"
+	"arborist/crawl/fetch"
+	"arborist/crawl/internal/frontier"
+	"arborist/crawl/internal/links"
+	"arborist/crawl/internal/weburl"
+	"arborist/document"
+	"arborist/ingest"
+)
+
+// A visited is what a worker brings back about one entry.
+type visited struct {
+	entry  frontier.Entry
+	state  frontier.State // Waiting: try again later
+	status int
+	class  fetch.Class
+	reason string
+	kind   error // what the reason means for a seed
+	cause  error
+
+	links   []frontier.Link
+	page    *ingest.Raw
+	found   links.Found // counts and flags; its Links are dropped
+	offSite int         // links to other hosts
+
+	silent bool          // the host gave no usable answer
+	robots bool          // it is its robots.txt that is missing
+	pause  time.Duration // that the host asked for
+	err    error         // the run's context ended; nothing is known
+}
+
+func (v visited) refused(kind error, reason string) visited {
+	v.state, v.kind, v.reason = frontier.Refused, kind, reason
+	return v
+}
+
+func (v visited) failed(kind error, class fetch.Class, reason string) visited {
+	v.state, v.kind, v.class, v.reason = frontier.Failed, kind, class, reason
+	return v
+}
+
+// visit judges one entry and fetches it if it may be fetched.
+func (r *run) visit(ctx context.Context, e frontier.Entry) visited {
+	v := visited{entry: e}
+	u, err := r.c.parser.Parse(e.URL)
+	if err != nil {
+		return v.refused(ErrSeedURL, err.Error())
+	}
+	if reason := r.c.names.reason(u); reason != "" {
+		return v.refused(ErrSeedNotPage, reason)
+	}
+	d, cause, err := r.admit(ctx, u)
+	v.cause = cause
+	switch {
+	case err != nil:
+		v.err = err
+		return v
+	case errors.Is(cause, egress.ErrDenied):
+		v.cause = deniedCause(cause)
+		return v.refused(ErrSeedAddress, v.cause.Error())
+	case !d.Allowed && d.Temporary:
+		v = v.failed(ErrSeedUnreachable, fetch.Transient, d.Reason)
+		v.state, v.silent, v.robots, v.pause = frontier.Waiting, true, true, d.RetryAfter
+		return v
+	case !d.Allowed:
+		return v.refused(ErrSeedRobots, d.Reason)
+	}
+	resp, err := r.gate.Fetch(ctx, fetch.Request{URL: e.URL})
+	if err != nil {
+		return v.unfetched(ctx, err)
+	}
+	v.status = resp.Status
+	switch {
+	case resp.Location != "":
+		return r.redirect(v, u, resp.Location)
+	case resp.Status >= 200 && resp.Status < 300:
+		return r.page(v, u, resp)
+	case resp.Status >= 300 && resp.Status < 400:
+		return v.failed(ErrSeedRedirect, fetch.Denied, statusText(resp.Status)+" without a target")
+	default:
+		return v.failed(ErrSeedNotPage, fetch.Denied, statusText(resp.Status))
+	}
+}
+
+// unfetched sorts the errors of a fetch.
+func (v visited) unfetched(ctx context.Context, err error) visited {
+	var fe *fetch.Error
+	if ctx.Err() != nil || !errors.As(err, &fe) {
+		v.err = err
+		return v
+	}
+	v.cause, v.status = err, fe.Status
+	reason := fe.Reason
+	if fe.Err != nil {
+		reason += ": " + fe.Err.Error()
+	}
+	switch {
+	case errors.Is(err, egress.ErrDenied):
+		v.cause = deniedCause(err)
+		return v.refused(ErrSeedAddress, v.cause.Error())
+	case fe.Class == fetch.Denied, fe.Class == fetch.ResourceLimit:
+		kind := ErrSeedUnreachable
+		if fe.Status != 0 || fe.Class == fetch.ResourceLimit {
+			kind = ErrSeedNotPage
+		}
+		return v.failed(kind, fe.Class, reason)
+	}
+	v = v.failed(ErrSeedUnreachable, fe.Class, reason)
+	v.state, v.pause = frontier.Waiting, fe.RetryAfter
+	v.silent = fe.Status == 0 || fe.Status == http.StatusTooManyRequests || fe.Status == http.StatusServiceUnavailable
+	return v
+}
+
+// redirect turns a redirect into a new entry of the same depth, which is
+// judged like any other.
+func (r *run) redirect(v visited, from weburl.URL, location string) visited {
+	target, err := r.join(from, location)
+	if err != nil {
+		return v.refused(ErrSeedRedirect, fmt.Sprintf("redirects to %.300s: %v", location, err))
+	}
+	adopted, ok := r.c.scope.adopt(target)
+	switch trail := append(slices.Clone(v.entry.Trail), from.String()); {
+	case !ok:
+		v.cause = &leftError{target}
+		return v.refused(ErrSeedRedirect, fmt.Sprintf("redirects to another host: %.300s", target))
+	case slices.Contains(trail, adopted.String()):
+		return v.refused(ErrSeedRedirect, fmt.Sprintf("redirects in a circle, back to %.300s", adopted))
+	case len(trail) > maxRedirects:
+		return v.refused(ErrSeedRedirect, fmt.Sprintf("over %d redirects in a row", maxRedirects))
+	default:
+		v.state = frontier.Redirected
+		v.links = []frontier.Link{{URL: adopted.String(), Depth: v.entry.Depth, Chain: v.entry.Chain, Trail: trail}}
+		return v
+	}
+}
+
+func (r *run) join(from weburl.URL, ref string) (weburl.URL, error) {
+	base, err := r.c.parser.Base(from)
+	if err != nil {
+		return weburl.URL{}, err
+	}
+	return base.Join(ref)
+}
+
+// A leftError says where a redirect left the site.
+type leftError struct{ target weburl.URL }
+
+func (e *leftError) Error() string { return "left the site for " + e.target.String() }
+
+// page reads a page's links and prepares it to be emitted.
+func (r *run) page(v visited, u weburl.URL, resp fetch.Response) visited {
+	switch {
+	case resp.Skipped != "":
+		return v.refused(ErrSeedNotPage, resp.Skipped)
+	case resp.Status == http.StatusNoContent, resp.Status == http.StatusResetContent, resp.Status == http.StatusPartialContent:
+		return v.failed(ErrSeedNotPage, fetch.Denied, statusText(resp.Status))
+	}
+	v.state = frontier.Done
+	if isHTML(resp.ContentType, resp.Body) {
+		v.found = r.c.finder.Find(links.Page{URL: u, ContentType: resp.ContentType, Body: resp.Body, RobotsTag: resp.RobotsTag})
+		r.follow(&v, u)
+	} else {
+		v.found.NoIndex, v.found.NoFollow = r.c.finder.Robots(resp.RobotsTag)
+	}
+	if !v.found.NoIndex {
+		v.page = &ingest.Raw{Body: resp.Body, Location: document.Location{
+			URI: v.entry.URL, Source: "crawl", FetchedAt: time.Now().UTC().Truncate(time.Second),
+			ContentType: resp.ContentType, Status: resp.Status, ETag: resp.ETag, Modified: resp.Modified,
+		}}
+	}
+	return v
+}
+
+// follow turns the page's links into entries, as far as they belong here.
+func (r *run) follow(v *visited, page weburl.URL) {
+	found := v.found.Links
+	v.found.Links = nil
+	for _, link := range found {
+		adopted, ok := r.c.scope.adopt(link)
+		if !ok {
+			v.offSite++
+			continue
+		}
+		if v.entry.Depth < r.c.cfg.Depth && adopted != page {
+			v.links = append(v.links, frontier.Link{
+				URL: adopted.String(), Depth: v.entry.Depth + 1, Chain: chain(page, v.entry.Chain, adopted),
+			})
+		}
+	}
+}
+
+// isHTML reports whether a body is to be read for links.
+func isHTML(contentType string, body []byte) bool {
+	kind, _, _ := mime.ParseMediaType(contentType)
+	if kind == "" { // none, or one that cannot be read to its end
+		kind, _, _ = strings.Cut(contentType, ";")
+		kind = strings.ToLower(strings.TrimSpace(kind))
+	}
+	if kind == "" {
+		kind, _, _ = strings.Cut(http.DetectContentType(body), ";")
+	}
+	return kind == "text/html" || kind == "application/xhtml+xml"
+}
+
+func statusText(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("status %d %s", status, strings.ToLower(http.StatusText(status))))
+}
