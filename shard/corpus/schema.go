@@ -44,7 +44,8 @@ var schema = []string{
 		staged    INTEGER NOT NULL,
 		staged_documents INTEGER NOT NULL,
 		seen      BLOB,
-		frozen    INTEGER
+		frozen    INTEGER,
+		statement BLOB
 	) STRICT`,
 	`CREATE UNIQUE INDEX corpus_own_name ON corpus (name) WHERE own = 1`,
 	`CREATE TABLE record (
