@@ -1,0 +1,214 @@
+package shard
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"arborist/document"
+)
+
+// Check reads a file whole and reports, line by line, whatever is not as it
+// must be: the database itself, documents against their roots, counters, index
+// against documents, locations. It returns how many documents it hashed. An
+// error means that the check could not be done, not that something was found.
+func (f *File) Check(ctx context.Context, report func(problem string)) (documents int, err error) {
+	// A connection of its own, because what reads the index back is a temporary
+	// table, and the read pool may not write even there.
+	how := checking
+	if f.foreign {
+		how = checkingImmutable
+	}
+	db, err := connect(f.path, how)
+	if err != nil {
+		return 0, f.fail(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fts, instance)"); err != nil {
+		return 0, f.fail(err)
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, f.fail(err)
+	}
+	defer tx.Rollback()
+	c := &checker{file: f, tx: tx, report: func(format string, args ...any) {
+		report(f.path + ": " + fmt.Sprintf(format, args...))
+	}}
+	for _, step := range []func(context.Context) error{c.database, c.documents, c.index, c.locations} {
+		// A damaged page makes one step fail; the others may still tell more.
+		if err := step(ctx); errors.Is(damage(err), ErrCorrupt) {
+			c.report("%v", err)
+		} else if err != nil {
+			return c.hashed, f.fail(err)
+		}
+	}
+	return c.hashed, nil
+}
+
+// Check is [File.Check] over the set. It also looks for places with more than
+// one current version, which a crash in a Put over two files leaves, and ends
+// the Put by retiring the older one; it reports that it did.
+func (s *Shared) Check(ctx context.Context, report func(problem string)) (documents int, err error) {
+	for _, f := range s.files {
+		n, err := f.Check(ctx, report)
+		documents += n
+		if err != nil {
+			return documents, err
+		}
+	}
+	return documents, s.heal(ctx, report)
+}
+
+type checker struct {
+	file   *File
+	tx     *sql.Tx
+	report func(format string, args ...any)
+	hashed int
+}
+
+// lines runs a query whose rows are problems of one text each.
+func (c *checker) lines(ctx context.Context, format, query string, args ...any) error {
+	rows, err := c.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return err
+		}
+		if line != "ok" { // how SQLite's own check says that it found nothing
+			c.report(format, line)
+		}
+	}
+	return rows.Err()
+}
+
+func (c *checker) database(ctx context.Context) error {
+	err := c.lines(ctx, "database: %s", "PRAGMA integrity_check(100)")
+	if err != nil {
+		return err
+	}
+	return c.lines(ctx, "foreign key: %s", `SELECT "table" || ' row ' || rowid || ' names a row of ' || parent || ' that is not there' FROM pragma_foreign_key_check LIMIT 100`)
+}
+
+// documents hashes every document and compares leaves and counters.
+func (c *checker) documents(ctx context.Context) error {
+	end := int64(1)
+	for {
+		row, err := scanDoc(c.tx.QueryRowContext(ctx, "SELECT "+docColumns+" FROM documents WHERE id >= ? ORDER BY id LIMIT 1", end))
+		switch {
+		case errors.Is(err, ErrNotFound):
+			return c.counters(ctx, end)
+		case errors.Is(err, ErrCorrupt):
+			c.report("%v", err)
+			end = row.id + 1
+			continue
+		case err != nil:
+			return err
+		}
+		if row.id != end {
+			c.report("chunks %d to %d are in no document", end, row.id-1)
+		}
+		end = row.id + int64(row.header.Chunks)
+		c.hashed++
+		if !c.file.foreign && !c.file.holds(row.header.Root) {
+			c.report("document %s belongs into shard %s", row.header.Root, fileName(route(row.header.Root, c.file.total)))
+		}
+		d, err := readDocument(ctx, c.tx, row)
+		if errors.Is(err, ErrCorrupt) {
+			c.report("%v", err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.leaves(ctx, row, d); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *checker) leaves(ctx context.Context, row docRow, d *document.Document) error {
+	var hashes []byte
+	err := c.tx.QueryRowContext(ctx, "SELECT hashes FROM leaves WHERE document = ?", row.id).Scan(&hashes)
+	if errors.Is(err, sql.ErrNoRows) {
+		c.report("document %s lacks its leaf hashes", d.Root())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tree, err := treeOf(hashes, row.header.Chunks)
+	if err == nil && tree.Root() != d.Root().Hash() {
+		err = errors.New("they do not lead to its root")
+	}
+	if err != nil {
+		c.report("leaf hashes of document %s: %v", d.Root(), err)
+	}
+	return nil
+}
+
+func (c *checker) counters(ctx context.Context, end int64) error {
+	if err := checkCounts(ctx, c.tx); err != nil {
+		if !errors.Is(err, ErrCorrupt) {
+			return err
+		}
+		c.report("%v", err)
+	}
+	return c.lines(ctx, "chunk %s is in no document", "SELECT id FROM chunks WHERE id >= ? LIMIT 100", end)
+}
+
+// index compares the rows of the index with the chunks of visible documents,
+// and the lengths that it records with the words of the texts.
+func (c *checker) index(ctx context.Context) error {
+	err := c.lines(ctx, "the index lacks chunk %s", `SELECT c.id FROM documents d JOIN chunks c ON c.id >= d.id AND c.id < d.id + d.chunks
+		WHERE d.visible = 1 AND NOT EXISTS (SELECT 1 FROM fts_docsize s WHERE s.id = c.id) LIMIT 100`)
+	if err != nil {
+		return err
+	}
+	err = c.lines(ctx, "the index has chunk %s, which is in no visible document", `SELECT s.id FROM fts_docsize s WHERE NOT EXISTS (
+		SELECT 1 FROM documents d WHERE d.id = (SELECT max(id) FROM documents WHERE id <= s.id) AND d.visible = 1 AND s.id < d.id + d.chunks) LIMIT 100`)
+	if err != nil {
+		return err
+	}
+	return c.words(ctx)
+}
+
+// locations checks what search relies on: a document is visible exactly while
+// a location is current, and a place has one current version, its newest.
+func (c *checker) locations(ctx context.Context) error {
+	err := c.lines(ctx, "visible is wrong for document row %s", `SELECT id FROM documents WHERE visible <>
+		EXISTS (SELECT 1 FROM locations WHERE document = documents.id AND current = 1) LIMIT 100`)
+	if err != nil {
+		return err
+	}
+	err = c.lines(ctx, "location %s is current and not the newest at its place", `SELECT uri FROM locations l WHERE current = 1
+		AND EXISTS (SELECT 1 FROM locations WHERE place = l.place AND seq > l.seq) LIMIT 100`)
+	if err != nil {
+		return err
+	}
+	rows, err := c.tx.QueryContext(ctx, "SELECT l.place, "+versionColumns+" FROM "+versionTables)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var raw []byte
+		v, err := scanVersion(func(into ...any) error { return rows.Scan(append([]any{&raw}, into...)...) })
+		if errors.Is(err, ErrCorrupt) {
+			c.report("%v", err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if p := placeOf(v.Location.Corpus, v.Location.URI); string(p[:]) != string(raw) {
+			c.report("location %.200q stands at the place of another", v.Location.URI)
+		}
+	}
+	return rows.Err()
+}

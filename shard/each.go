@@ -1,0 +1,59 @@
+package shard
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+
+	"arborist/document"
+)
+
+// each calls fn for 0 to n-1, as many at a time as there are two of for each
+// core, waits for all of them and joins their errors.
+func each(n int, fn func(int) error) error {
+	errs := make([]error, n)
+	slots := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = fn(i)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// A rootCache remembers documents that were hashed whole. It forgets them all
+// when it is full. The file that it is for does not change.
+type rootCache struct {
+	mu   sync.Mutex
+	seen map[docRow]struct{}
+}
+
+func newRootCache() *rootCache { return &rootCache{seen: make(map[docRow]struct{})} }
+
+func (c *rootCache) has(d docRow) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.seen[d]
+	return ok
+}
+
+func (c *rootCache) add(d docRow) {
+	const most = 10_000
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.seen) >= most {
+		clear(c.seen)
+	}
+	c.seen[d] = struct{}{}
+}
+
+// route returns the number of the file that holds a root, in a set of total
+// files: the root's leading bits.
+func route(root document.Root, total int) int {
+	// total is a power of two up to 256, so eight bits suffice.
+	return int(root[0]) * total / MaxShards
+}

@@ -1,0 +1,235 @@
+package shard
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"arborist/document"
+)
+
+// A File is one SQLite file. It is safe for concurrent use. Only one File may
+// have a path open for writing: the home's lock sees to it.
+type File struct {
+	path    string
+	kind    Kind
+	foreign bool    // from a stranger: nothing in it is believed
+	writer  *sql.DB // nil where foreign
+	reader  *sql.DB
+
+	number, total int // place in the set
+
+	turn     chan struct{} // holds one token; who has it may Put into the set
+	verified *rootCache    // documents hashed whole, where foreign
+	overlaps *overlapCache
+}
+
+// OpenFile opens a file of ours for reading and writing, and creates it where
+// there is none. The schema is run each time, after our own tables exist: it
+// is for the tables of the file's owner and must change nothing where they are
+// there already (CREATE TABLE IF NOT EXISTS). It holds no views, triggers or
+// virtual tables.
+//
+// Errors wrap [ErrKind], [ErrNewer], [ErrUnsafe], [ErrCorrupt] and name the
+// file.
+func OpenFile(path string, kind Kind, schema string) (*File, error) {
+	f, err := openFile(path, kind, schema)
+	if err != nil {
+		return nil, named(path, fmt.Errorf("open shard: %w", err))
+	}
+	return f, nil
+}
+
+func openFile(path string, kind Kind, schema string) (*File, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	found, version, err := inspect(path)
+	if errors.Is(err, ErrNotFound) {
+		if err := create(path, kind, 0, 1); err != nil {
+			return nil, err
+		}
+		found, version, err = inspect(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := expect(found, version, kind); err != nil {
+		return nil, err
+	}
+	return attachFile(path, kind, schema)
+}
+
+// attachFile opens a file that was inspected.
+func attachFile(path string, kind Kind, schema string) (_ *File, err error) {
+	f := newFile(path, kind)
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	if f.writer, err = connect(path, writing); err != nil {
+		return nil, err
+	}
+	if f.reader, err = connect(path, reading); err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	if err := checkSchema(ctx, f.writer, kind); err != nil {
+		return nil, err
+	}
+	if schema != "" {
+		err := f.Write(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, schema)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("run owner's schema: %w", err)
+		}
+	}
+	return f, f.readPlace(ctx)
+}
+
+func newFile(path string, kind Kind) *File {
+	f := &File{path: path, kind: kind, turn: make(chan struct{}, 1), verified: newRootCache(), overlaps: newOverlapCache()}
+	f.turn <- struct{}{}
+	return f
+}
+
+// readPlace reads which part of its set the file is.
+func (f *File) readPlace(ctx context.Context) error {
+	err := f.reader.QueryRowContext(ctx, "SELECT shard, shards FROM state").Scan(&f.number, &f.total)
+	if err != nil {
+		return err
+	}
+	if f.total < 1 || f.total > MaxShards || f.total&(f.total-1) != 0 || f.number < 0 || f.number >= f.total {
+		return corrupt("it says that it is shard %d of %d", f.number, f.total)
+	}
+	return nil
+}
+
+// create makes a new file under a passing name and moves it into place, so
+// that a file with its final name is always whole.
+func create(path string, kind Kind, number, total int) error {
+	temp := fmt.Sprintf("%s.%s.new", path, rand.Text()[:8])
+	defer func() {
+		os.Remove(temp) // only there where something failed
+		os.Remove(temp + "-journal")
+	}()
+	// Ours alone from the first byte on.
+	file, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	db, err := connect(temp, creating)
+	if err != nil {
+		return err
+	}
+	script := fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d; %s UPDATE state SET shard=%d, shards=%d; COMMIT; PRAGMA journal_mode=WAL;",
+		uint32(kind), SchemaVersion, schemaSQL, number, total)
+	_, err = db.Exec(script)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// Path returns where the file is.
+func (f *File) Path() string { return f.path }
+
+// Kind returns what the file is for.
+func (f *File) Kind() Kind { return f.kind }
+
+// Foreign reports whether the file was opened with [OpenForeign].
+func (f *File) Foreign() bool { return f.foreign }
+
+// Close closes the file. Calls that still run end with an error.
+func (f *File) Close() error {
+	var errs []error
+	// The writer last: it is then the last connection, which moves the log into
+	// the main file and leaves that one standing alone.
+	if f.reader != nil {
+		errs = append(errs, f.reader.Close())
+	}
+	if f.writer != nil {
+		errs = append(errs, f.writer.Close())
+	}
+	return f.fail(errors.Join(errs...))
+}
+
+// Reader returns the read-only handle, for the tables of the file's owner. The
+// caller must not close it.
+func (f *File) Reader() *sql.DB { return f.reader }
+
+// Write runs fn in one transaction of the file's only writer. On return
+// without error everything is durable; otherwise nothing of it happened. It is
+// for the tables of the file's owner: documents go through Put.
+func (f *File) Write(ctx context.Context, fn func(*sql.Tx) error) error {
+	if f.writer == nil {
+		return f.fail(ErrReadOnly)
+	}
+	conn, err := f.writer.Conn(ctx)
+	if err != nil {
+		return f.fail(err)
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return f.fail(err)
+	}
+	defer tx.Rollback() // does nothing after a commit
+	if err := fn(tx); err != nil {
+		return f.fail(err)
+	}
+	if err := tx.Commit(); err != nil {
+		// After a failed fsync nobody knows what is on disk. The connection is
+		// dropped, so that the next one reads what there is instead of trying the
+		// same pages again and calling that success.
+		conn.Raw(func(any) error { return driver.ErrBadConn })
+		return f.fail(fmt.Errorf("commit: %w", err))
+	}
+	return nil
+}
+
+// view runs fn in a read transaction: it sees one state of the file.
+func (f *File) view(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := f.reader.BeginTx(ctx, nil)
+	if err != nil {
+		return f.fail(err)
+	}
+	defer tx.Rollback()
+	return f.fail(fn(tx))
+}
+
+// holds reports whether the leading bits of a root name this file.
+func (f *File) holds(root document.Root) bool { return route(root, f.total) == f.number }
+
+// named puts a path before an error, unless it is there.
+func named(path string, err error) error {
+	if fe := (*FileError)(nil); errors.As(err, &fe) {
+		return err
+	}
+	return &FileError{Path: path, Err: damage(err)}
+}

@@ -1,0 +1,113 @@
+package shard
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// OpenForeign opens a file that somebody else made, or that is somebody else's
+// to write, for reading. It must be a plain file, no link; what lies beside it
+// (a log, a journal) is not looked at; nothing is written. Its schema must be
+// ours to the letter and its own counts must agree. Private files are accepted:
+// whoever has the file may search it, and it is in no [*Shared].
+//
+// Later, every document is hashed whole before a passage of it is returned, and
+// the words of a query must stand in the proven text with the very score that
+// the index claims: an index that lies makes its file fail, with a reason.
+//
+// The file must not change while it is open. Errors name the file and wrap
+// [ErrKind], [ErrNewer], [ErrUnsafe], [ErrCorrupt] or [ErrNotFound].
+func OpenForeign(path string) (*File, error) {
+	f, err := openForeign(path)
+	if err != nil {
+		return nil, named(path, fmt.Errorf("open foreign shard: %w", err))
+	}
+	return f, nil
+}
+
+func openForeign(path string) (_ *File, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	kind, version, err := inspectFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := expect(kind, version, KindShared, KindPrivate); err != nil {
+		return nil, err
+	}
+	before, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	f := newFile(path, kind)
+	f.foreign = true
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	if f.reader, err = connect(path, immutable); err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	if err := checkSchema(ctx, f.reader, kind); err != nil {
+		return nil, damage(err)
+	}
+	// SQLite opened the path by name: that name must still be the file that was
+	// inspected.
+	after, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(before, after) || !after.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: it was replaced while being opened", ErrUnsafe)
+	}
+	if err := f.readPlace(ctx); err != nil {
+		return nil, err
+	}
+	return f, f.view(ctx, func(tx *sql.Tx) error { return checkCounts(ctx, tx) })
+}
+
+// checkCounts compares a file's counters with what they count. It reads the
+// small tables whole, and neither text nor postings.
+func checkCounts(ctx context.Context, tx *sql.Tx) error {
+	s, err := readState(ctx, tx)
+	if err != nil {
+		return err
+	}
+	var got state
+	err = tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(chunks), 0), coalesce(sum(bytes), 0),
+		coalesce(sum(iif(visible, chunks, 0)), 0), coalesce(sum(iif(visible, words, 0)), 0) FROM documents`).
+		Scan(&got.documents, &got.chunks, &got.bytes, &got.passages, &got.words)
+	if err != nil {
+		return err
+	}
+	got.generation = s.generation
+	if got != s {
+		return corrupt("its counters say %+v, its documents %+v", s, got)
+	}
+	var rows, words int64
+	err = tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(arborist_length(sz)), 0) FROM fts_docsize").Scan(&rows, &words)
+	if err != nil {
+		return err
+	}
+	if rows != s.passages || words != s.words {
+		return corrupt("its index has %d passages with %d words, its documents %d with %d", rows, words, s.passages, s.words)
+	}
+	// How the index is read is configured by this table: it must say nothing
+	// but the format that this version of FTS5 writes.
+	var settings, known int
+	err = tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(k = 'version' AND v = 4), 0) FROM fts_config").Scan(&settings, &known)
+	if err != nil {
+		return err
+	}
+	if settings != 1 || known != 1 {
+		return corrupt("its index has settings that are not ours")
+	}
+	return nil
+}

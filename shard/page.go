@@ -1,0 +1,208 @@
+package shard
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"arborist/document"
+	"arborist/shard/internal/rank"
+)
+
+// A candidate is a row that may be on the page.
+type candidate struct {
+	part  *part
+	doc   docRow
+	index uint64
+	score float64
+}
+
+// before is the order of hits.
+func (c candidate) compare(o candidate) int {
+	return cmp.Or(cmp.Compare(o.score, c.score),
+		bytes.Compare(c.doc.header.Root[:], o.doc.header.Root[:]), cmp.Compare(c.index, o.index))
+}
+
+// page brings the best rows of all files into one order, cuts the page out and
+// proves each passage on it.
+func (s *search) page(ctx context.Context, mode string) (Results, error) {
+	r := Results{Mode: mode}
+	for _, p := range s.parts {
+		r.Total += int(p.total)
+	}
+	all, err := s.candidates(ctx)
+	if err != nil {
+		return r, err
+	}
+	slices.SortFunc(all, candidate.compare)
+	all = all[min(s.query.Offset, len(all)):min(s.keep, len(all))]
+	r.Hits = make([]Hit, len(all))
+	for i, c := range all {
+		if r.Hits[i], err = s.prove(ctx, c); err != nil {
+			return r, c.part.file.fail(err)
+		}
+	}
+	return r, nil
+}
+
+// candidates finds the documents of all rows that can be on the page: those
+// above the k-th best score of all files, and as many of those that equal it
+// as are needed. Which of them come first is decided by root, and no index of
+// rows is in that order.
+func (s *search) candidates(ctx context.Context) ([]candidate, error) {
+	var rows []rank.Row
+	for _, p := range s.parts {
+		rows = append(rows, p.rows...)
+	}
+	least := math.Inf(-1)
+	if len(rows) > s.keep {
+		least = kth(rows, s.keep)
+	}
+	above := 0
+	for _, r := range rows {
+		if r.Score > least {
+			above++
+		}
+	}
+	found := make([][]candidate, len(s.parts))
+	err := each(len(s.parts), func(i int) error {
+		p := s.parts[i]
+		var better, equal []rank.Row
+		for _, r := range p.rows {
+			switch {
+			case r.Score > least:
+				better = append(better, r)
+			case r.Score == least:
+				equal = append(equal, r)
+			}
+		}
+		var err error
+		if found[i], err = p.resolve(ctx, better); err != nil {
+			return p.file.fail(err)
+		}
+		var ties []candidate
+		if len(equal) <= s.keep-above+1000 {
+			ties, err = p.resolve(ctx, equal)
+		} else {
+			ties, err = p.firstByRoot(ctx, equal, s.keep-above)
+		}
+		found[i] = append(found[i], ties...)
+		return p.file.fail(err)
+	})
+	return slices.Concat(found...), err
+}
+
+const docOfSQL = "SELECT " + docColumns + " FROM documents WHERE id <= ? ORDER BY id DESC LIMIT 1"
+
+// resolve finds the document of each row.
+func (p *part) resolve(ctx context.Context, rows []rank.Row) ([]candidate, error) {
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b rank.Row) int { return cmp.Compare(a.ID, b.ID) })
+	all := make([]candidate, 0, len(rows))
+	var doc docRow
+	for _, r := range rows {
+		if doc.id == 0 || r.ID >= doc.id+int64(doc.header.Chunks) {
+			var err error
+			doc, err = scanDoc(p.tx.QueryRowContext(ctx, docOfSQL, r.ID))
+			if errors.Is(err, ErrNotFound) {
+				return nil, corrupt("its index has passage %d, which is in no document", r.ID)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if r.ID >= doc.id+int64(doc.header.Chunks) {
+				return nil, corrupt("its index has passage %d, which is in no document", r.ID)
+			}
+		}
+		all = append(all, candidate{part: p, doc: doc, index: uint64(r.ID - doc.id), score: r.Score})
+	}
+	return all, nil
+}
+
+// firstByRoot returns the first n of very many rows in the order of roots. The
+// more rows there are, the sooner a walk along the roots meets n of them.
+func (p *part) firstByRoot(ctx context.Context, rows []rank.Row, n int) ([]candidate, error) {
+	score := make(map[int64]float64, len(rows))
+	for _, r := range rows {
+		score[r.ID] = r.Score
+	}
+	walk, err := p.tx.QueryContext(ctx, "SELECT id, chunks FROM documents ORDER BY root")
+	if err != nil {
+		return nil, err
+	}
+	defer walk.Close()
+	var first []rank.Row
+	for walk.Next() && len(first) < n {
+		var id, chunks int64
+		if err := walk.Scan(&id, &chunks); err != nil {
+			return nil, err
+		}
+		if chunks > document.MaxBytes {
+			return nil, corrupt("document row %d has %d chunks", id, chunks)
+		}
+		for i := id; i < id+chunks && len(first) < n; i++ {
+			if v, ok := score[i]; ok {
+				first = append(first, rank.Row{ID: i, Score: v})
+			}
+		}
+	}
+	if err := errors.Join(walk.Err(), walk.Close()); err != nil {
+		return nil, err
+	}
+	return p.resolve(ctx, first)
+}
+
+// prove reads the passage of a candidate and checks that it is what was found.
+func (s *search) prove(ctx context.Context, c candidate) (Hit, error) {
+	f, tx, root := c.part.file, c.part.tx, c.doc.header.Root
+	if !c.doc.visible {
+		return Hit{}, corrupt("its index has document %s, which is hidden", root)
+	}
+	passage, err := f.passage(ctx, tx, c.doc, c.index)
+	if err != nil {
+		return Hit{}, err
+	}
+	if f.foreign {
+		if err := s.recount(ctx, tx, c, passage.Text); err != nil {
+			return Hit{}, err
+		}
+	}
+	query, args := "SELECT "+versionColumns+" FROM "+versionTables+" WHERE l.document = ?1 AND l.current = 1", []any{c.doc.id}
+	if s.query.Corpus != "" {
+		query, args = query+" AND l.origin = ?2", append(args, c.part.origin)
+	}
+	v, err := scanVersion(tx.QueryRowContext(ctx, query+" ORDER BY o.origin, l.uri LIMIT 1", args...).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Hit{}, corrupt("document %s is in the index and at no current location", root)
+	}
+	if err != nil {
+		return Hit{}, err
+	}
+	return Hit{Score: c.score, Root: root, Index: c.index, File: f, Passage: passage, Location: v.Location}, nil
+}
+
+// recount scores a proven text anew. An index that claims words which the text
+// lacks, or another length, is found out here.
+func (s *search) recount(ctx context.Context, tx *sql.Tx, c candidate, text []byte) error {
+	var blob []byte
+	if err := tx.QueryRowContext(ctx, "SELECT arborist_tokens(?)", string(text)).Scan(&blob); err != nil {
+		return err
+	}
+	words, err := rank.Words(blob)
+	if err != nil {
+		return err
+	}
+	counts := make([]int, len(s.terms.words))
+	for i, phrase := range s.terms.words {
+		counts[i] = phrase.Count(words)
+	}
+	if got := s.stats.Score(s.idf, counts, len(words)); got != c.score {
+		return corrupt("chunk %d of document %s: its index claims words that the text does not have (%s)",
+			c.index, c.doc.header.Root, fmt.Sprintf("score %v, the text has %v", c.score, got))
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+
+	"arborist/document"
+	"arborist/proof"
+)
+
+// A Publisher puts documents into the shared set and lists them in one corpus
+// of this node's own. Safe for concurrent use.
+type Publisher struct {
+	shared *Shared
+	origin string
+	signer *proof.Signer
+}
+
+// Publisher returns a publisher for the corpus with this origin, which must
+// exist and be pinned to the signer's key.
+func (s *Shared) Publisher(origin string, signer *proof.Signer) *Publisher {
+	return &Publisher{shared: s, origin: origin, signer: signer}
+}
+
+// Put stores documents and lists them, and returns when both are durable. The
+// documents come first, so that the log never names what is not there. After a
+// crash between the two, the same Put again lists what was only stored. Entries
+// take the publisher's origin as their corpus; theirs must be empty or the same.
+//
+// Outcomes are those of the shards: an entry is unchanged also where only its
+// record was missing.
+func (p *Publisher) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	entries = append([]document.Entry(nil), entries...)
+	records := make([]proof.Record, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		if e.Document == nil {
+			return nil, fmt.Errorf("publish %.80q: no document", e.Location.URI)
+		}
+		if e.Location.Corpus != "" && e.Location.Corpus != p.origin {
+			return nil, fmt.Errorf("publish %.80q in corpus %s: %w: it says that it is in %s", e.Location.URI, p.origin, ErrLocation, e.Location.Corpus)
+		}
+		e.Location.Corpus = p.origin
+		// The log itself makes a supersede of an add, and nothing of what it has.
+		records[i] = proof.NewRecord(e.Document.Header(), e.Location, document.ID{})
+		// Before anything is stored: whatever cannot be listed is not stored.
+		if _, err := records[i].Line(); err != nil {
+			return nil, fmt.Errorf("publish %.80q: %w: %w", e.Location.URI, ErrLocation, err)
+		}
+	}
+	// The order of the shards and that of the log must not differ where two
+	// calls put the same URI, so the logs are written in turn.
+	select {
+	case <-p.shared.publishing:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("publish: %w", ctx.Err())
+	}
+	defer func() { p.shared.publishing <- struct{}{} }()
+	outcomes, err := p.shared.Put(ctx, entries)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.shared.corpora.Append(ctx, p.origin, p.signer, records); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	return outcomes, nil
+}

@@ -1,0 +1,312 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"arborist/document"
+	"arborist/shard/corpus"
+)
+
+// MaxShards is the most files that a set has.
+const MaxShards = 256
+
+// CorporaName is the file of corpus logs beside the shards.
+const CorporaName = "corpora.db"
+
+// A Shared is the set of peer-shared files of a folder, with the logs of its
+// corpora. It holds nothing private: [OpenShared] makes it, nothing else does.
+// It is safe for concurrent use.
+type Shared struct {
+	dir     string
+	files   []*File
+	corpora *corpus.Store
+
+	publishing chan struct{} // holds one token; who has it may publish
+}
+
+// fileName is the name of a shard: its number in hexadecimal, "00.db" to
+// "ff.db".
+func fileName(number int) string { return fmt.Sprintf("%02x.db", number) }
+
+// shardName matches whatever could be taken for a shard.
+var shardName = regexp.MustCompile(`^[0-9a-fA-F]+\.db$`)
+
+// CreateShared makes a folder with a set of empty shards, their number a power
+// of two up to [MaxShards]. Where such a set is there, or a part of it after an
+// interrupted call, it is completed; another number is refused with [ErrSet].
+func CreateShared(dir string, shards int) error {
+	if shards < 1 || shards > MaxShards || shards&(shards-1) != 0 {
+		return fmt.Errorf("create shards: %d is not a power of two from 1 to %d", shards, MaxShards)
+	}
+	if err := createShared(dir, shards); err != nil {
+		return fmt.Errorf("create shards in %s: %w", dir, err)
+	}
+	return nil
+}
+
+func createShared(dir string, shards int) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for i := range shards {
+		path, err := filepath.Abs(filepath.Join(dir, fileName(i)))
+		if err != nil {
+			return err
+		}
+		kind, version, err := inspect(path)
+		if errors.Is(err, ErrNotFound) {
+			if err := create(path, KindShared, i, shards); err != nil {
+				return named(path, err)
+			}
+			continue
+		}
+		if err == nil {
+			err = expect(kind, version, KindShared)
+		}
+		if err != nil {
+			return named(path, err)
+		}
+	}
+	// The files say themselves of which set they are; opening compares it.
+	s, err := openFiles(dir)
+	if err != nil {
+		return err
+	}
+	n := len(s)
+	if err := closeFiles(s); err != nil {
+		return err
+	}
+	if n != shards {
+		return fmt.Errorf("%w: %d shards are there, %d were asked for; the number is chosen once", ErrSet, n, shards)
+	}
+	return nil
+}
+
+// OpenShared opens the set of shards of a folder. It refuses, naming the file:
+// a file of another kind ([ErrKind]), above all a private one; anything but a
+// plain file with a single name ([ErrUnsafe]); a newer schema ([ErrNewer]); a
+// set that is not complete or not one set ([ErrSet]).
+func OpenShared(dir string) (*Shared, error) {
+	s, err := openShared(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open shards in %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func openShared(dir string) (*Shared, error) {
+	path := filepath.Join(dir, CorporaName)
+	for _, name := range append([]string{""}, sidecars[:]...) {
+		if err := plain(path + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, named(path+name, err)
+		}
+	}
+	files, err := openFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	store, err := corpus.Open(path)
+	if err != nil {
+		return nil, errors.Join(named(path, err), closeFiles(files))
+	}
+	s := &Shared{dir: dir, files: files, corpora: store, publishing: make(chan struct{}, 1)}
+	s.publishing <- struct{}{}
+	return s, nil
+}
+
+// openFiles opens every shard of a folder, after all of them were looked at.
+func openFiles(dir string) (files []*File, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	n, err := countShards(dir)
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		path := filepath.Join(dir, fileName(i))
+		kind, version, err := inspect(path)
+		if err == nil {
+			err = expect(kind, version, KindShared)
+		}
+		if err != nil {
+			return nil, named(path, err)
+		}
+	}
+	files = make([]*File, n)
+	err = each(n, func(i int) error {
+		path := filepath.Join(dir, fileName(i))
+		f, err := attachFile(path, KindShared, "")
+		if err != nil {
+			return named(path, err)
+		}
+		files[i] = f
+		if f.number != i || f.total != n {
+			return f.fail(fmt.Errorf("%w: the file says that it is shard %d of %d, it stands as %d of %d", ErrSet, f.number, f.total, i, n))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, closeFiles(files))
+	}
+	return files, nil
+}
+
+// countShards counts the shards of a folder by name. Their numbers must be 0 to
+// n-1, with n a power of two.
+func countShards(dir string) (int, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%w: no such folder", ErrNotFound)
+	}
+	if err != nil {
+		return 0, err
+	}
+	there := make(map[int]bool)
+	for _, e := range entries {
+		name := e.Name()
+		if !shardName.MatchString(name) {
+			continue
+		}
+		number, err := strconv.ParseUint(name[:len(name)-len(".db")], 16, 16)
+		if err != nil || number >= MaxShards || fileName(int(number)) != name {
+			return 0, fmt.Errorf("%w: %s is no shard name; shards are 00.db to ff.db", ErrSet, name)
+		}
+		there[int(number)] = true
+	}
+	n := len(there)
+	if n == 0 {
+		return 0, fmt.Errorf("%w: no shards in it", ErrNotFound)
+	}
+	for i := range n {
+		if !there[i] {
+			return 0, fmt.Errorf("%w: %s is missing, others are there", ErrSet, fileName(i))
+		}
+	}
+	if n&(n-1) != 0 {
+		return 0, fmt.Errorf("%w: %d files are not a power of two: some are missing or do not belong here", ErrSet, n)
+	}
+	return n, nil
+}
+
+func closeFiles(files []*File) error {
+	return each(len(files), func(i int) error {
+		if files[i] == nil {
+			return nil
+		}
+		return files[i].Close()
+	})
+}
+
+// Close closes all files. Calls that still run end with an error.
+func (s *Shared) Close() error { return errors.Join(closeFiles(s.files), s.corpora.Close()) }
+
+// Dir returns the folder.
+func (s *Shared) Dir() string { return s.dir }
+
+// Shards returns the number of files.
+func (s *Shared) Shards() int { return len(s.files) }
+
+// Files returns the files in the order of the roots that they hold.
+func (s *Shared) Files() []*File { return append([]*File(nil), s.files...) }
+
+// Corpora returns the logs of the set's corpora.
+func (s *Shared) Corpora() *corpus.Store { return s.corpora }
+
+// home returns the file that holds a root.
+func (s *Shared) home(root document.Root) *File { return s.files[route(root, len(s.files))] }
+
+// Put does what [File.Put] does, over the set: each document goes to the file
+// that its root names, in one transaction a file, several files at a time. What
+// an entry supersedes is retired in whichever file it is.
+func (s *Shared) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return put(ctx, s.files, entries)
+}
+
+// Document is [File.Document] over the set.
+func (s *Shared) Document(ctx context.Context, root document.Root) (*document.Document, error) {
+	return s.home(root).Document(ctx, root)
+}
+
+// Passage is [File.Passage] over the set.
+func (s *Shared) Passage(ctx context.Context, root document.Root, index uint64) (Passage, error) {
+	return s.home(root).Passage(ctx, root, index)
+}
+
+// Has is [File.Has] over the set.
+func (s *Shared) Has(ctx context.Context, roots []document.Root) ([]bool, error) {
+	perFile := make([][]document.Root, len(s.files))
+	index := make([][]int, len(s.files))
+	for i, r := range roots {
+		home := route(r, len(s.files))
+		perFile[home] = append(perFile[home], r)
+		index[home] = append(index[home], i)
+	}
+	has := make([]bool, len(roots))
+	err := each(len(s.files), func(i int) error {
+		if len(perFile[i]) == 0 {
+			return nil
+		}
+		found, err := s.files[i].Has(ctx, perFile[i])
+		for j, ok := range found {
+			has[index[i][j]] = ok
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return has, nil
+}
+
+// Locations is [File.Locations] over the set.
+func (s *Shared) Locations(ctx context.Context, root document.Root) ([]Version, error) {
+	return s.home(root).Locations(ctx, root)
+}
+
+// History is [File.History] over the set.
+func (s *Shared) History(ctx context.Context, uri string) ([]Version, error) {
+	perFile := make([][]Version, len(s.files))
+	err := each(len(s.files), func(i int) (err error) {
+		perFile[i], err = s.files[i].History(ctx, uri)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []Version
+	for _, found := range perFile {
+		all = append(all, found...)
+	}
+	sortHistory(all)
+	return all, nil
+}
+
+// Stats is [File.Stats] over the set.
+func (s *Shared) Stats(ctx context.Context) (Stats, error) {
+	var sum Stats
+	for _, f := range s.files {
+		st, err := f.Stats(ctx)
+		if err != nil {
+			return Stats{}, err
+		}
+		sum.Documents += st.Documents
+		sum.Chunks += st.Chunks
+		sum.Bytes += st.Bytes
+	}
+	return sum, nil
+}
+
+// Search is [Search] over the files of the set, with their statistics alone:
+// what a peer may see.
+func (s *Shared) Search(ctx context.Context, q Query) (Results, error) {
+	return Search(ctx, s.files, q)
+}
