@@ -3,7 +3,6 @@ package proof
 import (
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"arborist/document"
@@ -15,7 +14,7 @@ const testPeer = "12D3KooWGzxzKZYveHXtpG6AsrUJBcWxHBFS2HsEoGTxrMLvKXtf"
 
 var testTime = time.Date(2026, 11, 30, 3, 50, 0, 0, time.UTC)
 
-func testSigner(t testing.TB, name string) *Signer {
+func testSigner(t tester, name string) *Signer {
 	t.Helper()
 	var seed [32]byte
 	copy(seed[:], name)
@@ -57,7 +56,7 @@ func numbered(n int) [][]byte {
 }
 
 // proof returns the short proof of a chunk with its passage.
-func (d *testDocument) proof(t testing.TB, index int) *Proof {
+func (d *testDocument) proof(t tester, index int) *Proof {
 	t.Helper()
 	path, err := merkle.Inclusion(d.tree, uint64(index), d.header.Chunks)
 	if err != nil {
@@ -76,14 +75,14 @@ func (d *testDocument) record(uri string) Record {
 
 // logged returns the log-form proof of a chunk in a log of size records where
 // the document's own stands at place.
-func (d *testDocument) logged(t testing.TB, s *Signer, index, place, size int) *Proof {
+func (d *testDocument) logged(t tester, s *Signer, index, place, size int) *Proof {
 	t.Helper()
 	p := d.proof(t, index)
 	p.Log = logPart(t, s, d.record("https://example.org/a?b=1&c=<2>"), place, size)
 	return p
 }
 
-func logPart(t testing.TB, s *Signer, r Record, place, size int) *LogPart {
+func logPart(t tester, s *Signer, r Record, place, size int) *LogPart {
 	t.Helper()
 	line, err := r.Line()
 	if err != nil {
@@ -104,4 +103,13 @@ func logPart(t testing.TB, s *Signer, r Record, place, size int) *LogPart {
 		t.Fatal(err)
 	}
 	return &LogPart{Record: r, Entry: Inclusion{Index: uint64(place), Path: path}, Note: note}
+}
+
+// leaf returns the leaf hash of a chunk.
+func (d *testDocument) leaf(index int) merkle.Hash { return merkle.LeafHash(d.chunks[index]) }
+
+// A tester is what the builders need of [testing.TB] and of rapid's T.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
 }

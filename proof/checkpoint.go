@@ -147,3 +147,8 @@ func parseNumber(b []byte) (uint64, error) {
 	}
 	return n, nil
 }
+
+func isNumber(b []byte) bool {
+	_, err := parseNumber(b)
+	return err == nil
+}

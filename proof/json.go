@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"arborist/document"
 	"arborist/merkle"
@@ -74,6 +75,9 @@ func parseJSON(file []byte) (*Proof, error) {
 		return nil, fmt.Errorf("%w: %d bytes after the end", ErrFormat, int64(len(file))-n)
 	}
 	if t.Format != version {
+		if n, ok := strings.CutPrefix(t.Format, versionPrefix); !ok || !isNumber([]byte(n)) {
+			return nil, fmt.Errorf("%w: its format is not %q", ErrFormat, version)
+		}
 		return nil, fmt.Errorf("%w: format %.40q, this program knows %q", ErrVersion, t.Format, version)
 	}
 	p := &Proof{Text: t.Passage}

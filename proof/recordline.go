@@ -191,6 +191,10 @@ func (p *recordParser) number(key string) uint64 {
 	for p.pos < len(p.line) && p.line[p.pos] >= '0' && p.line[p.pos] <= '9' {
 		p.pos++
 	}
+	if p.pos == len(p.line) {
+		p.err = ErrTruncated
+		return 0
+	}
 	n, err := parseNumber(p.line[start:p.pos])
 	if err != nil {
 		p.err = fmt.Errorf("%s: %w", key, err)

@@ -87,7 +87,7 @@ func (t *textParser) proof() (p *Proof, err error) {
 		return nil, err
 	}
 	if string(first) != version {
-		if bytes.HasPrefix(first, []byte(versionPrefix)) {
+		if n, ok := bytes.CutPrefix(first, []byte(versionPrefix)); ok && isNumber(n) {
 			return nil, fmt.Errorf("%w: %.40q, this program knows %q", ErrVersion, first, version)
 		}
 		return nil, fmt.Errorf("%w: it does not start with %q", ErrFormat, version)
