@@ -28,6 +28,11 @@ type parser struct {
 	inRules  bool // the open group has had a rule: a User-agent line starts a new one
 	isOwn    bool // the open group names our token
 	isAll    bool // the open group names *
+
+	// The same for Crawl-delay lines, which are no rules: they end a list of
+	// agents for one another, never for the rules.
+	delayed          bool
+	slowOwn, slowAll bool
 }
 
 // Parse reads a robots.txt file for a crawler of the given product token,
@@ -116,13 +121,17 @@ func field(key string) fieldKind {
 func (p *parser) agent(value string) {
 	if p.inRules {
 		p.inRules, p.isOwn, p.isAll = false, false, false
+		p.delayed = true
+	}
+	if p.delayed {
+		p.delayed, p.slowOwn, p.slowAll = false, false, false
 	}
 	if value == "*" || len(value) > 1 && value[0] == '*' && (value[1] == ' ' || value[1] == '\t') {
-		p.isAll = true
+		p.isAll, p.slowAll = true, true
 		return
 	}
 	if t := Token(value); t != "" && strings.ToLower(t) == p.token {
-		p.isOwn, p.own.seen = true, true
+		p.isOwn, p.slowOwn, p.own.seen = true, true, true
 	}
 }
 
@@ -154,10 +163,11 @@ func (p *parser) rule(allow bool, value string) {
 	}
 }
 
-// delay reads a Crawl-delay. It is no rule of the RFC and so does not close
-// the list of agents, but it counts only for the agents named before it: a
-// group of nothing but a delay is common.
+// delay reads a Crawl-delay, which the RFC does not have. It counts for the
+// agents named since the last one: a group of nothing but a delay is common,
+// and must slow nobody else.
 func (p *parser) delay(value string) {
+	p.delayed = true
 	secs, err := strconv.ParseFloat(value, 64)
 	if err != nil || math.IsNaN(secs) || secs < 0 {
 		return
@@ -166,10 +176,10 @@ func (p *parser) delay(value string) {
 	if secs < MaxDelay.Seconds() {
 		d = time.Duration(secs * float64(time.Second))
 	}
-	if p.isOwn {
+	if p.slowOwn {
 		p.own.slow(d)
 	}
-	if p.isAll {
+	if p.slowAll {
 		p.all.slow(d)
 	}
 }
