@@ -6,6 +6,9 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 type kind int
@@ -21,6 +24,7 @@ type mediaType struct {
 	kind    kind
 	media   string // type/subtype
 	charset string // as declared, may be empty
+	xml     bool   // HTML in XML's syntax
 }
 
 // detect decides what body is: by its first bytes where they leave no doubt,
@@ -38,12 +42,12 @@ func detect(contentType string, body []byte) (mediaType, error) {
 	}
 	switch {
 	case media == "text/html" || media == "application/xhtml+xml":
-		t.kind = kindHTML
+		t.kind, t.xml = kindHTML, media != "text/html"
 	case media == "text/markdown" || media == "text/x-markdown":
 		t.kind = kindMarkdown
 	case media == "text/xml" || media == "application/xml":
 		if isXHTML(body) {
-			t.kind = kindHTML
+			t.kind, t.xml = kindHTML, true
 			break
 		}
 		if media == "application/xml" {
@@ -60,16 +64,49 @@ func detect(contentType string, body []byte) (mediaType, error) {
 
 // sniff decides about bytes of which nothing is known.
 func sniff(t mediaType, body []byte) (mediaType, error) {
-	found := http.DetectContentType(body)
-	media, _, _ := strings.Cut(found, ";")
+	start := skipComments(body)
+	media, _, _ := strings.Cut(http.DetectContentType(start), ";")
+	if media == "text/plain" && startsWithTag(start) {
+		media = "text/html" // the standard knows only some of the tags
+	}
 	t.media = media
 	switch {
-	case media == "text/html" || media == "text/xml" && isXHTML(body):
+	case media == "text/html":
 		t.kind = kindHTML
+	case media == "text/xml" && isXHTML(body):
+		t.kind, t.xml = kindHTML, true
 	case !strings.HasPrefix(media, "text/"):
 		return t, unsupported(media)
 	}
 	return t, nil
+}
+
+// skipComments returns what follows the comments and white space at the start
+// of a page, or all of it where nothing does.
+func skipComments(body []byte) []byte {
+	rest := bytes.TrimSpace(bytes.TrimPrefix(body, utf8BOM))
+	for bytes.HasPrefix(rest, []byte("<!--")) {
+		end := bytes.Index(rest[:min(len(rest), 4096)], []byte("-->"))
+		if end < 0 {
+			break
+		}
+		rest = bytes.TrimSpace(rest[end+len("-->"):])
+	}
+	if len(rest) == 0 {
+		return body
+	}
+	return rest
+}
+
+// startsWithTag reports whether text starts with a start tag of HTML.
+func startsWithTag(text []byte) bool {
+	z := html.NewTokenizer(bytes.NewReader(text[:min(len(text), 1024)]))
+	if z.Next() != html.StartTagToken {
+		return false
+	}
+	name, _ := z.TagName()
+	tag := atom.Lookup(name)
+	return tag != 0 && tag != atom.Svg && tag != atom.Math
 }
 
 func unsupported(what string) error {

@@ -80,6 +80,9 @@ func Extract(ctx context.Context, contentType, uri string, body []byte) (Text, e
 	var t Text
 	switch typ.kind {
 	case kindHTML:
+		if typ.xml {
+			text = expandEmpty(text)
+		}
 		t, err = fromHTML(ctx, uri, text)
 	case kindMarkdown:
 		t = Text{Title: markdownTitle(text), Markdown: text, Extractor: "markdown/1"}

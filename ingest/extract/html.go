@@ -1,47 +1,77 @@
 package extract
 
 import (
-	"bytes"
 	"context"
-	"net/url"
-	"strings"
+	"errors"
 
-	readability "codeberg.org/readeck/go-readability/v2"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
-// fromHTML gives a page's main content as Markdown.
+// fromHTML gives a page's main content as Markdown: by its tree, or by its
+// tokens where the tree would cost too much.
 func fromHTML(ctx context.Context, uri string, page []byte) (Text, error) {
-	base, err := url.Parse(uri)
-	if err != nil {
-		base = nil
+	t, err := fromTree(ctx, uri, page)
+	if errors.Is(err, errLimit) {
+		return fromTokens(ctx, uri, page)
 	}
-	doc, err := html.Parse(bytes.NewReader(page))
-	if err != nil {
-		return Text{}, err
-	}
-	parser := readability.NewParser()
-	article, err := parser.ParseDocument(doc, base)
-	t := Text{Extractor: "html-article/1"}
-	node := article.Node
-	if err != nil || node == nil {
-		node, t.Extractor = doc, "html-body/1"
-	}
-	t.Title = strings.TrimSpace(article.Title())
-	t.Markdown, err = toMarkdown(ctx, base, node)
 	return t, err
 }
 
-func toMarkdown(ctx context.Context, at *url.URL, node *html.Node) ([]byte, error) {
-	conv := converter.NewConverter(converter.WithPlugins(
-		base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
-	domain := ""
-	if at != nil && (at.Scheme == "http" || at.Scheme == "https") {
-		domain = at.String()
+// fromTree returns errLimit where the page, or what would be made of it, is
+// over a limit.
+func fromTree(ctx context.Context, uri string, page []byte) (Text, error) {
+	if err := scan(page); err != nil {
+		return Text{}, err
 	}
-	return conv.ConvertNode(node, converter.WithContext(ctx), converter.WithDomain(domain))
+	c := startClock(ctx, maxTime)
+	defer c.stop()
+	doc, err := parseTree(c, page)
+	if err != nil {
+		return Text{}, err
+	}
+	m := readMeta(doc)
+	t := Text{Title: m.title, Canonical: canonical(uri, m.base, m.canonical)}
+	dropMarks(doc)
+	content, err := mainContent(c, doc)
+	if err != nil {
+		return Text{}, err
+	}
+	t.Extractor = content.extractor
+	if content.title != "" {
+		t.Title = content.title
+	}
+	if content.node == nil {
+		// The article took the tree apart and is not what we want: once more.
+		if doc, err = parseTree(c, page); err != nil {
+			return Text{}, err
+		}
+		dropMarks(doc)
+		content.node = bodyOf(doc)
+		if weigh(content.node).work <= maxWork {
+			dropMenus(content.node)
+		}
+	}
+	t.Markdown, err = toMarkdown(c, content.node, content.extractor == bodyExtractor, 8*len(page)+64<<10)
+	if content.heading != "" {
+		t.Markdown = append([]byte("# "+content.heading+"\n\n"), t.Markdown...)
+	}
+	return t, err
 }
+
+// bodyOf returns where a page's text is when no extractor chose: its one main
+// element where that holds a good part of it, else the body.
+func bodyOf(doc *html.Node) *html.Node {
+	body := first(doc, atom.Body)
+	if body == nil {
+		return doc
+	}
+	if l := landmark(doc); l != nil && isMost(weigh(l), weigh(body)) {
+		return l
+	}
+	return body
+}
+
+// isMost reports whether a main element holds enough of its page to be taken
+// at its word: some mark nothing but a search box.
+func isMost(main, page mass) bool { return 4*main.all > page.all }

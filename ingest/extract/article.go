@@ -1,0 +1,125 @@
+package extract
+
+import (
+	"strings"
+
+	readability "codeberg.org/readeck/go-readability/v2"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+const (
+	articleExtractor = "html-article/1"
+	bodyExtractor    = "html-body/1"
+)
+
+// When the extractor's article is not believed and the body is taken. All are
+// about prose: text without white space and links, outside the page's frames.
+// They were chosen on 181 news pages (where the body is five parts noise) and
+// 1,296 pages of documentation (where the article loses lists, code and
+// tables); docs/dependencies.md has the figures.
+const (
+	minKept     = .15 // of the page, where it has no main element
+	minKeptMain = .50 // of the page's main element
+	minKeptCode = .90 // of the text in pre elements: articles have none to lose
+	minKeptTech = .85 // of the page's main element, where it holds code
+	smallProse  = 250 // bytes; an article below it must keep minKeptAll
+	minKeptAll  = .80
+)
+
+// A content is what was chosen of a page.
+type content struct {
+	node      *html.Node // nil: the body
+	extractor string
+	title     string
+	heading   string // of the page, where the extractor removed it
+}
+
+// mainContent finds the article in a page, and takes the tree apart for it.
+func mainContent(c *clock, doc *html.Node) (content, error) {
+	body := content{extractor: bodyExtractor}
+	page := weigh(doc)
+	if main := landmark(doc); main != nil {
+		if m := weigh(main); isMost(m, page) {
+			pruneTo(main)
+			page = m
+			page.main = true
+		}
+	}
+	heading := titleHeading(doc)
+	if page.work > maxWork {
+		return body, nil
+	}
+	parser := readability.NewParser()
+	parser.Logger = c.logger()
+	var article readability.Article
+	err := guard(func() (err error) {
+		// No address: relative links stay relative.
+		article, err = parser.ParseAndMutate(doc, nil)
+		return err
+	})
+	switch {
+	case c.err() != nil:
+		return body, c.err()
+	case err != nil || article.Node == nil:
+		return body, nil
+	}
+	body.title = oneLine(article.Title())
+	if !believable(weighArticle(article.Node), page) {
+		return body, nil
+	}
+	found := content{node: article.Node, extractor: articleExtractor, title: body.title}
+	if !hasHeading(article.Node, heading) {
+		found.heading = heading
+	}
+	return found, nil
+}
+
+// titleHeading returns the page's first h1 where it is the title that readers
+// see, and not the name of the site.
+func titleHeading(doc *html.Node) string {
+	heading := textOfFirst(doc, atom.H1)
+	title := strings.ToLower(textOfFirst(doc, atom.Title))
+	if h := strings.ToLower(heading); h == "" || !strings.Contains(title, h) && !strings.Contains(h, title) {
+		return ""
+	}
+	return heading
+}
+
+func hasHeading(article *html.Node, heading string) bool {
+	for n := range article.Descendants() {
+		switch n.DataAtom {
+		case atom.H1, atom.H2, atom.H3:
+			if textOf(n, 4096) == heading {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// believable reports whether an article keeps enough of its page.
+func believable(article, page mass) bool {
+	kept := float64(article.prose()) / float64(max(1, page.prose()))
+	switch {
+	case article.all == 0:
+		return false
+	case page.main && kept < minKeptMain, kept < minKept:
+		return false
+	case page.main && page.pre > 0 && kept < minKeptTech:
+		return false
+	case article.prose() < smallProse && kept < minKeptAll:
+		return false
+	}
+	return float64(article.pre) >= minKeptCode*float64(page.pre)
+}
+
+// weighArticle weighs without regard to what looks like a page's frame: the
+// extractor has decided.
+func weighArticle(n *html.Node) mass {
+	var m mass
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		m.add(c, false, false, 1)
+	}
+	return m
+}

@@ -1,0 +1,84 @@
+package extract
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+)
+
+// Characters for private use that stand for others on their way through the
+// converter, which would write < and > as entities and escape every _: text
+// that no one can search for and that is hard to read.
+const (
+	lessThan    = "\uf8f0"
+	greaterThan = "\uf8f1"
+	underscore  = "\uf8f2"
+)
+
+// stripPrivate removes a page's own use of these, and of the two characters
+// that the converter uses so. Pages use them as icons.
+var stripPrivate = strings.NewReplacer("\a", "", "\uf002", "", lessThan, "", greaterThan, "", underscore, "")
+
+// hide takes < and > and the _ inside words past the converter.
+func hide(_ converter.Context, text string) string {
+	if !strings.ContainsAny(text, "<>_") {
+		return text
+	}
+	var b strings.Builder
+	var before rune
+	for i, r := range text {
+		switch r {
+		case '<':
+			b.WriteString(lessThan)
+		case '>':
+			b.WriteString(greaterThan)
+		case '_':
+			if isWord(before) && isWord(nextWord(text[i:])) {
+				b.WriteString(underscore)
+				continue // a run of them is inside the word as well
+			}
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+		before = r
+	}
+	return b.String()
+}
+
+// nextWord returns the first character after a run of underscores.
+func nextWord(s string) rune {
+	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, "_"))
+	return r
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// show brings them back, escaped where Markdown would read a tag, an address
+// or a quote.
+func show(_ converter.Context, text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for line := range bytes.Lines(text) {
+		if rest := bytes.TrimLeft(line, " "); bytes.HasPrefix(rest, []byte(greaterThan)) {
+			out = append(append(out, line[:len(line)-len(rest)]...), '\\')
+			line = rest
+		}
+		for {
+			before, after, found := bytes.Cut(line, []byte(lessThan))
+			out = append(out, before...)
+			if !found {
+				break
+			}
+			if r, _ := utf8.DecodeRune(after); unicode.IsLetter(r) || r == '/' || r == '!' || r == '?' {
+				out = append(out, '\\')
+			}
+			out = append(out, '<')
+			line = after
+		}
+	}
+	out = bytes.ReplaceAll(out, []byte(underscore), []byte("_"))
+	return bytes.ReplaceAll(out, []byte(greaterThan), []byte(">"))
+}

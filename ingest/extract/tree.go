@@ -1,0 +1,196 @@
+package extract
+
+import (
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// parseTree builds the page's tree, or returns errLimit where it is too deep
+// (x/net/html stops at 512), too fat or too slow.
+func parseTree(c *clock, page []byte) (*html.Node, error) {
+	doc, err := html.Parse(&slowReader{clock: c, rest: page})
+	if err != nil {
+		if c.ctx.Err() != nil {
+			return nil, c.err()
+		}
+		return nil, errLimit
+	}
+	return doc, nil
+}
+
+// A mass is how much text a tree holds, in bytes without white space.
+type mass struct {
+	all  int
+	link int  // inside a elements
+	pre  int  // inside pre elements
+	work int  // all, counted once for every container around it
+	main bool // of the page's one main element
+}
+
+// prose is the text that is no link.
+func (m mass) prose() int { return m.all - m.link }
+
+// weigh measures what a reader would take for the content of n: frames of a
+// page (nav, header, footer …), forms and invisible parts do not count.
+func weigh(n *html.Node) mass {
+	var m mass
+	m.add(n, false, false, 1)
+	return m
+}
+
+func (m *mass) add(n *html.Node, link, pre bool, containers int) {
+	switch n.Type {
+	case html.TextNode:
+		size := visibleBytes(n.Data)
+		m.all += size
+		m.work += len(n.Data) * containers
+		if link {
+			m.link += size
+		}
+		if pre {
+			m.pre += size
+		}
+		return
+	case html.ElementNode:
+		if isFrame(n) || isInvisible(n) {
+			return
+		}
+		switch n.DataAtom {
+		case atom.A:
+			link = true
+		case atom.Pre:
+			pre = true
+		case atom.Div, atom.Ul, atom.Ol, atom.Table, atom.Section, atom.Td, atom.Blockquote, atom.Form, atom.Fieldset:
+			containers++
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		m.add(c, link, pre, containers)
+	}
+}
+
+func visibleBytes(s string) int {
+	n := len(s)
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			n -= len(string(r))
+		}
+	}
+	return n
+}
+
+// isFrame reports whether n is what stands around the content of a page.
+func isFrame(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Form:
+		return true
+	}
+	switch attribute(n, "role") {
+	case "navigation", "banner", "contentinfo", "search", "complementary":
+		return true
+	}
+	return false
+}
+
+// isInvisible reports whether n holds no text for a reader.
+func isInvisible(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Svg, atom.Math,
+		atom.Select, atom.Button, atom.Textarea, atom.Iframe, atom.Object, atom.Canvas, atom.Dialog:
+		return true
+	}
+	return hasAttribute(n, "hidden")
+}
+
+// landmark returns the one main element of a page, or nil where there is none
+// or more than one.
+func landmark(doc *html.Node) *html.Node {
+	var found []*html.Node
+	var walk func(*html.Node)
+	walk = func(n *html.Node) {
+		if n.Type == html.ElementNode {
+			if isInvisible(n) {
+				return
+			}
+			if n.DataAtom == atom.Main || attribute(n, "role") == "main" {
+				found = append(found, n)
+				return
+			}
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			walk(c)
+		}
+	}
+	walk(doc)
+	if len(found) == 1 {
+		return found[0]
+	}
+	return nil
+}
+
+// pruneTo removes from the body what is not inside or around n.
+func pruneTo(n *html.Node) {
+	for ; n.Parent != nil && n.DataAtom != atom.Body; n = n.Parent {
+		for c := n.Parent.FirstChild; c != nil; {
+			next := c.NextSibling
+			if c != n {
+				n.Parent.RemoveChild(c)
+			}
+			c = next
+		}
+	}
+}
+
+// first returns the first element of a kind, in document order, or nil.
+func first(doc *html.Node, tag atom.Atom) *html.Node {
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode && n.DataAtom == tag {
+			return n
+		}
+	}
+	return nil
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key && a.Namespace == "" {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func hasAttribute(n *html.Node, key string) bool {
+	for _, a := range n.Attr {
+		if a.Key == key && a.Namespace == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func setAttribute(n *html.Node, key, val string) {
+	for i := range n.Attr {
+		if n.Attr[i].Key == key && n.Attr[i].Namespace == "" {
+			n.Attr[i].Val = val
+			return
+		}
+	}
+	n.Attr = append(n.Attr, html.Attribute{Key: key, Val: val})
+}
+
+// textOf returns the text of n on one line, at most about limit bytes of it.
+func textOf(n *html.Node, limit int) string {
+	var text []byte
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			text = append(text, d.Data...)
+			if len(text) > limit {
+				break
+			}
+		}
+	}
+	return oneLine(string(text))
+}
