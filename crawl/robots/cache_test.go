@@ -1,0 +1,331 @@
+package robots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"arborist/crawl/fetch"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a fetcher for tests on the fake clock, where no real connection can
+// be: it answers from a function and counts. The tests in live_test.go run
+// the real one.
+type site struct {
+	answer  func(url string) (fetch.Response, error)
+	takes   time.Duration
+	fetched atomic.Int64
+	running atomic.Int64
+}
+
+func (s *site) Fetch(ctx context.Context, req fetch.Request) (fetch.Response, error) {
+	s.fetched.Add(1)
+	s.running.Add(1)
+	defer s.running.Add(-1)
+	if s.takes > 0 {
+		select {
+		case <-time.After(s.takes):
+		case <-ctx.Done():
+			return fetch.Response{}, context.Cause(ctx)
+		}
+	}
+	return s.answer(req.URL)
+}
+
+func file(text string) func(string) (fetch.Response, error) {
+	return func(string) (fetch.Response, error) {
+		return fetch.Response{Status: 200, Body: []byte(text)}, nil
+	}
+}
+
+func status(code int) func(string) (fetch.Response, error) {
+	return func(url string) (fetch.Response, error) {
+		if e := fetch.StatusError(url, code, nil); e != nil {
+			return fetch.Response{}, e
+		}
+		return fetch.Response{Status: code}, nil
+	}
+}
+
+func mustCheck(t *testing.T, c *Cache, url string) Decision {
+	t.Helper()
+	d, err := c.Check(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestRulesAreFetchedOncePerLifetime(t *testing.T) {
+	for _, c := range []struct{ set, lives time.Duration }{{0, time.Hour}, {10 * time.Minute, 10 * time.Minute}, {72 * time.Hour, 24 * time.Hour}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &site{answer: file("User-agent: *\nDisallow: /a\nCrawl-delay: 3")}
+			cache := NewCache(s, CacheConfig{TTL: c.set})
+			for range 3 {
+				d := mustCheck(t, cache, "http://e.org/a/b?c#d")
+				if d.Allowed || d.Reason != "robots.txt: Disallow: /a" || d.CrawlDelay != 3*time.Second || !d.HasDelay || d.Temporary {
+					t.Errorf("%+v", d)
+				}
+			}
+			time.Sleep(c.lives - time.Second)
+			mustCheck(t, cache, "http://e.org/")
+			if n := s.fetched.Load(); n != 1 {
+				t.Errorf("TTL %v: %d fetches within the lifetime", c.set, n)
+			}
+			time.Sleep(time.Second)
+			mustCheck(t, cache, "http://e.org/")
+			if n := s.fetched.Load(); n != 2 {
+				t.Errorf("TTL %v: %d fetches after the lifetime", c.set, n)
+			}
+		})
+	}
+}
+
+func TestEachOriginHasItsOwnRules(t *testing.T) {
+	s := &site{answer: func(url string) (fetch.Response, error) {
+		return fetch.Response{Status: 200, Body: []byte("User-agent: *\nDisallow: /" + strings.ReplaceAll(url, "/", "-"))}, nil
+	}}
+	cache := NewCache(s, CacheConfig{})
+	for i, u := range []string{"http://e.org/", "https://e.org/", "http://e.org:8080/", "http://www.e.org/", "http://[::1]/"} {
+		mustCheck(t, cache, u)
+		if n := int(s.fetched.Load()); n != i+1 {
+			t.Errorf("%s shares the rules of another origin", u)
+		}
+	}
+	for _, same := range []string{"http://E.org:80/x", "HTTP://e.ORG", "https://e.org:443/#f", "http://u:p@e.org/"} {
+		mustCheck(t, cache, same)
+	}
+	if n := s.fetched.Load(); n != 5 {
+		t.Errorf("%d fetches for five origins", n)
+	}
+}
+
+func TestStatusDecidesByTheRFC(t *testing.T) {
+	for _, c := range []struct {
+		code               int
+		allowed, temporary bool
+	}{
+		{200, true, false}, {204, true, false}, {401, false, false}, {403, false, false},
+		{400, true, false}, {404, true, false}, {408, true, false}, {410, true, false}, {418, true, false}, {451, true, false}, {402, true, false},
+		{429, false, true}, {500, false, true}, {502, false, true}, {503, false, true}, {599, false, true},
+		{304, false, true}, {302, false, true}, // a redirect to nowhere
+	} {
+		d := mustCheck(t, NewCache(&site{answer: status(c.code)}, CacheConfig{}), "http://e.org/x")
+		if d.Allowed != c.allowed || d.Temporary != c.temporary {
+			t.Errorf("status %d: %+v", c.code, d)
+		}
+		if !d.Allowed && !strings.Contains(d.Reason, "status "+fmt.Sprint(c.code)) {
+			t.Errorf("status %d: the reason does not say so: %q", c.code, d.Reason)
+		}
+	}
+}
+
+func TestUnreachableStaysClosedUntilItAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{answer: status(503)}
+		cache := NewCache(s, CacheConfig{})
+		closed := func(wait time.Duration) {
+			t.Helper()
+			d := mustCheck(t, cache, "http://e.org/x")
+			if d.Allowed || !d.Temporary || d.RetryAfter != wait {
+				t.Errorf("%+v, want closed for %v", d, wait)
+			}
+		}
+		// Asked again after 1, 2, 4 … minutes, never later than the TTL.
+		for i, wait := range []int{1, 2, 4, 8, 16, 32, 60, 60} {
+			wait := time.Duration(wait) * time.Minute
+			closed(wait)
+			time.Sleep(wait - time.Second)
+			closed(time.Second)
+			if n := s.fetched.Load(); n != int64(i+1) {
+				t.Fatalf("asked %d times in round %d", n, i)
+			}
+			time.Sleep(time.Second)
+		}
+		s.answer = file("")
+		if d := mustCheck(t, cache, "http://e.org/x"); !d.Allowed {
+			t.Errorf("still closed after it answered: %+v", d)
+		}
+		// An origin that was open closes again, and starts at a minute.
+		time.Sleep(time.Hour)
+		s.answer = func(string) (fetch.Response, error) { return fetch.Response{}, errors.New("no route") }
+		closed(time.Minute)
+	})
+}
+
+func TestServersRetryAfterIsRespectedUpToTheTTL(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{0: time.Minute, 10 * time.Minute: 10 * time.Minute, 20 * time.Hour: time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &site{answer: func(url string) (fetch.Response, error) {
+				return fetch.Response{}, &fetch.Error{URL: url, Class: fetch.Transient, Status: 503, Reason: "status 503", RetryAfter: asked}
+			}}
+			if d := mustCheck(t, NewCache(s, CacheConfig{}), "http://e.org/"); d.RetryAfter != want {
+				t.Errorf("asked for %v, waits %v, want %v", asked, d.RetryAfter, want)
+			}
+		})
+	}
+}
+
+func TestCallersOfOneOriginShareAFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{answer: file("User-agent: *\nDisallow: /"), takes: 2 * time.Second}
+		cache := NewCache(s, CacheConfig{})
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if d := mustCheck(t, cache, "http://e.org/x"); d.Allowed {
+					t.Error("allowed")
+				}
+			})
+		}
+		// Another origin does not wait for this one.
+		wg.Go(func() { mustCheck(t, cache, "http://other.org/x") })
+		start := time.Now()
+		wg.Wait()
+		if n := s.fetched.Load(); n != 2 || time.Since(start) != 2*time.Second {
+			t.Errorf("%d fetches in %v", n, time.Since(start))
+		}
+	})
+}
+
+func TestCallerThatLeavesDoesNotTakeTheFetchAlong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{answer: file(""), takes: 4 * time.Second}
+		cache := NewCache(s, CacheConfig{})
+		first, leave := context.WithCancel(t.Context())
+		gone := make(chan error)
+		go func() {
+			_, err := cache.Check(first, "http://e.org/")
+			gone <- err
+		}()
+		synctest.Wait()
+		stayed := make(chan Decision)
+		go func() { stayed <- mustCheck(t, cache, "http://e.org/") }()
+		synctest.Wait()
+		leave()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("the caller that left got %v", err)
+		}
+		if d := <-stayed; !d.Allowed || s.fetched.Load() != 1 {
+			t.Errorf("the one that stayed got %+v after %d fetches", d, s.fetched.Load())
+		}
+	})
+}
+
+func TestFetchEndsWhenNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{answer: file(""), takes: time.Hour}
+		cache := NewCache(s, CacheConfig{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := cache.Check(ctx, "http://e.org/"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		synctest.Wait()
+		if n := s.running.Load(); n != 0 {
+			t.Errorf("%d fetches still run", n)
+		}
+		// Given up is not an answer: the next caller fetches again.
+		s.takes = 0
+		if d := mustCheck(t, cache, "http://e.org/"); !d.Allowed || s.fetched.Load() != 2 {
+			t.Errorf("%+v after %d fetches", d, s.fetched.Load())
+		}
+	})
+}
+
+// A caller may join a fetch in the instant in which the last waiter leaves.
+func TestJoiningAFetchThatIsBeingCancelledStartsAnother(t *testing.T) {
+	s := &site{answer: file(""), takes: 200 * time.Microsecond}
+	cache := NewCache(s, CacheConfig{TTL: time.Nanosecond})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 200 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration((i+j)%5)*100*time.Microsecond)
+				if i == 0 {
+					cancel()
+					ctx, cancel = context.WithCancel(t.Context())
+				}
+				d, err := cache.Check(ctx, "http://e.org/")
+				if err == nil && !d.Allowed || err != nil && ctx.Err() == nil {
+					t.Errorf("%+v, %v", d, err)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestNumberAndWeightOfOriginsAreBounded(t *testing.T) {
+	s := &site{answer: file("User-agent: *\nDisallow: /a")}
+	cache := NewCache(s, CacheConfig{MaxOrigins: 10})
+	for i := range 100 {
+		mustCheck(t, cache, fmt.Sprintf("http://h%d.org/", i))
+		mustCheck(t, cache, "http://often.org/")
+	}
+	if len(cache.origins) != 10 || cache.recent.Len() != 10 {
+		t.Errorf("%d origins kept, list of %d", len(cache.origins), cache.recent.Len())
+	}
+	if n := s.fetched.Load(); n != 101 {
+		t.Errorf("%d fetches: the origin in use was forgotten", n)
+	}
+
+	var long strings.Builder
+	long.WriteString("User-agent: *\n")
+	for i := 0; long.Len() < MaxSize-5000; i++ {
+		fmt.Fprintf(&long, "Disallow: /%d%s\n", i, strings.Repeat("a", 4000))
+	}
+	heavy := NewCache(&site{answer: file(long.String())}, CacheConfig{})
+	for i := range 80 {
+		mustCheck(t, heavy, fmt.Sprintf("http://h%d.org/", i))
+	}
+	sum := 0
+	for _, o := range heavy.origins {
+		sum += o.verdict.rules.weight
+	}
+	if sum != heavy.weight || sum > maxWeight || len(heavy.origins) >= 80 || len(heavy.origins) < 10 {
+		t.Errorf("weight %d, counted %d, %d origins", sum, heavy.weight, len(heavy.origins))
+	}
+}
+
+func TestOriginBeingFetchedIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{answer: file("User-agent: *\nDisallow: /a"), takes: 2 * time.Second}
+		cache := NewCache(s, CacheConfig{MaxOrigins: 1})
+		var wg sync.WaitGroup
+		for _, u := range []string{"http://a.org/", "http://b.org/", "http://c.org/", "http://a.org/"} {
+			wg.Go(func() { mustCheck(t, cache, u) })
+			synctest.Wait()
+		}
+		wg.Wait()
+		if n := s.fetched.Load(); n != 3 {
+			t.Errorf("%d fetches for three origins", n)
+		}
+		mustCheck(t, cache, "http://d.org/")
+		if one := cache.origins["http://d.org"]; len(cache.origins) != 1 || one == nil || cache.weight != one.verdict.rules.weight {
+			t.Errorf("%d origins, weight %d", len(cache.origins), cache.weight)
+		}
+	})
+}
+
+func TestOnlyWebURLsHaveRobots(t *testing.T) {
+	cache := NewCache(&site{answer: file("")}, CacheConfig{})
+	for _, u := range []string{"", "ftp://e.org/", "mailto:a@b", "/path", "http://", "javascript:1"} {
+		if _, err := cache.Check(t.Context(), u); err == nil {
+			t.Errorf("Check(%q) gives no error", u)
+		} else if !strings.HasPrefix(err.Error(), "check robots of ") {
+			t.Errorf("Check(%q): %v", u, err)
+		}
+	}
+}
