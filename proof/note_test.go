@@ -74,9 +74,13 @@ func TestExamplesOfC2SPVerify(t *testing.T) {
 	}
 }
 
-func TestNoteIsStrict(t *testing.T) {
-	s := testSigner(t, "peer/main")
-	v := s.Verifier()
+type noteRow struct {
+	name, note string
+	want       error // nil: opens
+}
+
+// noteRows lists notes of one key, good and bad.
+func noteRows(t *testing.T, s *Signer) []noteRow {
 	valid, err := SignCheckpoint(Checkpoint{Origin: "peer/main", Size: 3, Root: merkle.Hash{1}}, s)
 	if err != nil {
 		t.Fatal(err)
@@ -86,10 +90,7 @@ func TestNoteIsStrict(t *testing.T) {
 	foreign := func(name string) string {
 		return sigPrefix + name + " " + base64.StdEncoding.EncodeToString([]byte("keyhsignature")) + "\n"
 	}
-	for _, row := range []struct {
-		name, note string
-		want       error // nil: opens
-	}{
+	return []noteRow{
 		{"as signed", text + "\n\n" + line, nil},
 		{"line of an unknown key after", text + "\n\n" + line + foreign("witness.example/é"), nil},
 		{"line of an unknown key before", text + "\n\n" + foreign("w") + line, nil},
@@ -126,8 +127,13 @@ func TestNoteIsStrict(t *testing.T) {
 		{"space at the end", text + "\n\n" + strings.Replace(line, "\n", " \n", 1), ErrFormat},
 		{"empty", "", ErrFormat},
 		{"only newlines", "\n\n\n", ErrFormat},
-	} {
-		c, err := OpenCheckpoint([]byte(row.note), v)
+	}
+}
+
+func TestNoteIsStrict(t *testing.T) {
+	s := testSigner(t, "peer/main")
+	for _, row := range noteRows(t, s) {
+		c, err := OpenCheckpoint([]byte(row.note), s.Verifier())
 		if !errors.Is(err, row.want) {
 			t.Errorf("%s: %v, want %v", row.name, err, row.want)
 		}
@@ -145,17 +151,10 @@ func mustDecode(t *testing.T, s string) []byte {
 	return b
 }
 
-func TestKeyHasOneSpelling(t *testing.T) {
-	s := testSigner(t, "peer/main")
-	vkey, skey := s.Verifier().String(), s.PrivateKey()
+// badKeys lists what is no verifier key, by name.
+func badKeys(vkey, skey string) map[string]string {
 	parts := strings.SplitN(vkey, "+", 3)
-	if v, err := ParseVerifier(vkey); err != nil || *v != *s.Verifier() {
-		t.Fatal(err)
-	}
-	if again, err := ParseSigner(skey); err != nil || again.PrivateKey() != skey {
-		t.Fatal(err)
-	}
-	for name, bad := range map[string]string{
+	return map[string]string{
 		"empty":               "",
 		"name alone":          parts[0],
 		"no key":              parts[0] + "+" + parts[1],
@@ -176,7 +175,19 @@ func TestKeyHasOneSpelling(t *testing.T) {
 		"name with a newline": "peer\nmain+" + parts[1] + "+" + parts[2],
 		"over the cap":        strings.Repeat("x", 400) + vkey,
 		"private key":         skey,
-	} {
+	}
+}
+
+func TestKeyHasOneSpelling(t *testing.T) {
+	s := testSigner(t, "peer/main")
+	vkey, skey := s.Verifier().String(), s.PrivateKey()
+	if v, err := ParseVerifier(vkey); err != nil || *v != *s.Verifier() {
+		t.Fatal(err)
+	}
+	if again, err := ParseSigner(skey); err != nil || again.PrivateKey() != skey {
+		t.Fatal(err)
+	}
+	for name, bad := range badKeys(vkey, skey) {
 		if bad == vkey {
 			t.Fatalf("%s: it is the key itself", name)
 		}
@@ -220,18 +231,9 @@ func TestSignerNeverPrintsItsSecret(t *testing.T) {
 	}
 }
 
-func TestCheckpointHasOneSpelling(t *testing.T) {
-	root := merkle.Hash{1, 2, 3}
-	valid := string(Checkpoint{Origin: "peer/main", Size: 12, Root: root}.Text())
-	hash := string(appendHash(nil, root))
-	if c, err := ParseCheckpoint([]byte(valid)); err != nil || c != (Checkpoint{"peer/main", 12, root}) {
-		t.Fatalf("%+v, %v", c, err)
-	}
-	empty := Checkpoint{Origin: "peer/main", Root: merkle.EmptyRoot()}
-	if c, err := ParseCheckpoint(empty.Text()); err != nil || c != empty {
-		t.Errorf("empty log: %+v, %v", c, err)
-	}
-	for _, row := range []spelling{
+// checkpointSpellings lists what is no checkpoint.
+func checkpointSpellings(hash string) []spelling {
+	return []spelling{
 		{"leading zero", "\n12\n", "\n012\n"},
 		{"plus", "\n12\n", "\n+12\n"},
 		{"space", "\n12\n", "\n 12\n"},
@@ -255,7 +257,21 @@ func TestCheckpointHasOneSpelling(t *testing.T) {
 		{"origin with a space", "peer/main", "peer main"},
 		{"origin with an invisible character", "peer/main", "peer/\u200bmain"},
 		{"over the cap", "peer/main", strings.Repeat("x", 400)},
-	} {
+	}
+}
+
+func TestCheckpointHasOneSpelling(t *testing.T) {
+	root := merkle.Hash{1, 2, 3}
+	valid := string(Checkpoint{Origin: "peer/main", Size: 12, Root: root}.Text())
+	hash := string(appendHash(nil, root))
+	if c, err := ParseCheckpoint([]byte(valid)); err != nil || c != (Checkpoint{"peer/main", 12, root}) {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	empty := Checkpoint{Origin: "peer/main", Root: merkle.EmptyRoot()}
+	if c, err := ParseCheckpoint(empty.Text()); err != nil || c != empty {
+		t.Errorf("empty log: %+v, %v", c, err)
+	}
+	for _, row := range checkpointSpellings(hash) {
 		if c, err := ParseCheckpoint(respell(t, valid, row)); !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: %+v, %v", row.name, c, err)
 		}

@@ -79,9 +79,16 @@ func TestRecordLineIsAsDocumented(t *testing.T) {
 	}
 }
 
-func TestRecordHasOneSpelling(t *testing.T) {
+type recordSpelling struct {
+	op Op
+	spelling
+}
+
+// recordSpellings lists, for the record of each operation, its valid line and
+// other spellings of it.
+func recordSpellings(t *testing.T) (lines map[Op]string, rows []recordSpelling) {
 	add, supersede, withdraw := testRecords(t)
-	lines := map[Op]string{}
+	lines = map[Op]string{}
 	for _, r := range []Record{add, supersede, withdraw} {
 		line, err := r.Line()
 		if err != nil {
@@ -90,10 +97,7 @@ func TestRecordHasOneSpelling(t *testing.T) {
 		lines[r.Op] = string(line)
 	}
 	id := add.ID.String()
-	for _, row := range []struct {
-		op Op
-		spelling
-	}{
+	return lines, []recordSpelling{
 		{OpAdd, spelling{"white space before", `{"op"`, ` {"op"`}},
 		{OpAdd, spelling{"white space inside", `{"op"`, `{ "op"`}},
 		{OpAdd, spelling{"white space after a colon", `"chunks":3`, `"chunks": 3`}},
@@ -165,7 +169,12 @@ func TestRecordHasOneSpelling(t *testing.T) {
 		{OpSupersede, spelling{"supersedes itself", document.ID{7}.String(), id}},
 		{OpWithdraw, spelling{"withdraw with a title", `,"fetched"`, `,"title":"","fetched"`}},
 		{OpWithdraw, spelling{"withdraw as add", `"withdraw"`, `"add"`}},
-	} {
+	}
+}
+
+func TestRecordHasOneSpelling(t *testing.T) {
+	lines, rows := recordSpellings(t)
+	for _, row := range rows {
 		if r, err := ParseRecord(respell(t, lines[row.op], row.spelling)); !errors.Is(err, ErrFormat) {
 			t.Errorf("%s %s: %+v, %v", row.op, row.name, r, err)
 		}

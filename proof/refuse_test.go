@@ -9,15 +9,26 @@ import (
 	"arborist/merkle"
 )
 
+// A refusal is a change of an honest log-form proof, or of what its verifier
+// knows, and the error that it must give.
+type refusal struct {
+	name   string
+	change func(p *Proof, e *Expect)
+	want   error
+}
+
+// refusals lists changes of the proof of chunk 3 of a document of 9 chunks,
+// listed by record 6 of 11.
+//
 // Each row changes one thing of an honest log-form proof in memory, as an
 // attacker who builds proofs without our encoder would.
-func TestProofRefusesWhatDoesNotBelongTogether(t *testing.T) {
-	s, other := testSigner(t, testPeer+"/main"), testSigner(t, testPeer+"/other")
+func refusals(t *testing.T, s *Signer, d *testDocument) []refusal {
+	other := testSigner(t, testPeer+"/other")
 	forger, err := NewSigner(testPeer+"/main", [32]byte{1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, e := newTestDocument(numbered(9)), newTestDocument(numbered(10))
+	e := newTestDocument(numbered(10))
 	resign := func(p *Proof, signer *Signer, change func(*Checkpoint)) {
 		c, err := ReadCheckpoint(p.Log.Note)
 		if err != nil {
@@ -28,11 +39,7 @@ func TestProofRefusesWhatDoesNotBelongTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows := []struct {
-		name   string
-		change func(p *Proof, e *Expect)
-		want   error
-	}{
+	return []refusal{
 		{"chunk index = chunks", func(p *Proof, _ *Expect) { p.Chunk.Index = 9 }, ErrTampered},
 		{"chunk index beyond", func(p *Proof, _ *Expect) { p.Chunk.Index = 1 << 62 }, ErrTampered},
 		{"chunk path one short", func(p *Proof, _ *Expect) { p.Chunk.Path = p.Chunk.Path[1:] }, ErrTampered},
@@ -98,7 +105,11 @@ func TestProofRefusesWhatDoesNotBelongTogether(t *testing.T) {
 		{"another root expected", func(_ *Proof, x *Expect) { x.Root = &e.header.Root }, ErrDocument},
 		{"another ID expected", func(_ *Proof, x *Expect) { id := e.header.ID(); x.ID = &id }, ErrDocument},
 	}
-	for _, row := range rows {
+}
+
+func TestProofRefusesWhatDoesNotBelongTogether(t *testing.T) {
+	s, d := testSigner(t, testPeer+"/main"), newTestDocument(numbered(9))
+	for _, row := range refusals(t, s, d) {
 		t.Run(row.name, func(t *testing.T) {
 			p, x := d.logged(t, s, 3, 6, 11), Expect{Key: s.Verifier()}
 			if _, err := Verify(p, x); err != nil {

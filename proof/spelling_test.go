@@ -30,8 +30,15 @@ func spellingProof(t *testing.T) (logged, short *Proof, e Expect) {
 	return d.logged(t, s, 3, 6, 11), d.proof(t, 3), Expect{Key: s.Verifier()}
 }
 
-func TestTextFormHasOneSpelling(t *testing.T) {
-	logged, short, _ := spellingProof(t)
+// A spelledForm is a valid file with other spellings of it.
+type spelledForm struct {
+	name  string
+	valid string
+	rows  []spelling
+}
+
+// textSpellings lists second spellings of the text form.
+func textSpellings(t *testing.T, logged, short *Proof) []spelledForm {
 	path0 := string(appendHash(nil, logged.Chunk.Path[0]))
 	entry0 := string(appendHash(nil, logged.Log.Entry.Path[0]))
 	both := []spelling{
@@ -74,12 +81,8 @@ func TestTextFormHasOneSpelling(t *testing.T) {
 		{"no word passage", "passage ", ""},
 		{"an unknown line", "passage ", "note x\npassage "},
 	}
-	forms := []struct {
-		name  string
-		proof *Proof
-		rows  []spelling
-	}{
-		{"logged", logged, []spelling{
+	return []spelledForm{
+		{"logged", mustText(t, logged), append([]spelling{
 			{"tlog extra line", "\nindex 6\n", "\nextra AAAA\nindex 6\n"},
 			{"another tlog version", "tlog-proof@v1", "tlog-proof@v2"},
 			{"record index with a leading zero", "index 6\n", "index 06\n"},
@@ -93,8 +96,8 @@ func TestTextFormHasOneSpelling(t *testing.T) {
 			{"a header too", `{"op"`, string(logged.Header.Text()) + `{"op"`},
 			{"white space in the record", `{"op"`, `{ "op"`},
 			{"empty line after the note", "\npassage ", "\n\npassage "},
-		}},
-		{"short", short, []spelling{
+		}, both...)},
+		{"short", mustText(t, short), append([]spelling{
 			{"no document line", "document " + short.Header.ID().String() + "\n", ""},
 			{"upper-case CID", "document bafkrei", "document BAFKREI"},
 			{"header key order", "root ", "chunks 9\nroot "},
@@ -102,15 +105,15 @@ func TestTextFormHasOneSpelling(t *testing.T) {
 			{"header with CRLF", "\nchunks 9\n", "\nchunks 9\r\n"},
 			{"header version", "arborist-document/1", "arborist-document/2"},
 			{"empty line after the header", "\npassage ", "\n\npassage "},
-		}},
+		}, both...)},
 	}
-	for _, form := range forms {
-		b, err := form.proof.MarshalText()
-		if err != nil {
-			t.Fatal(err)
-		}
-		valid := string(b)
-		for _, row := range append(form.rows, both...) {
+}
+
+func TestTextFormHasOneSpelling(t *testing.T) {
+	logged, short, _ := spellingProof(t)
+	for _, form := range textSpellings(t, logged, short) {
+		valid := form.valid
+		for _, row := range form.rows {
 			if p, err := Parse(respell(t, valid, row)); err == nil {
 				t.Errorf("%s, %s: parsed as %+v", form.name, row.name, p)
 			}
@@ -143,8 +146,8 @@ func setUnusedBits(hash string) string {
 	return hash[:42] + string(alphabet[strings.IndexByte(alphabet, hash[42])|1]) + "="
 }
 
-func TestJSONFormHasOneSpelling(t *testing.T) {
-	logged, short, _ := spellingProof(t)
+// jsonSpellings lists second spellings of the JSON form.
+func jsonSpellings(t *testing.T, logged, short *Proof) []spelledForm {
 	both := []spelling{
 		{"white space before", `{"format"`, ` {"format"`},
 		{"white space inside", `{"format"`, `{ "format"`},
@@ -172,12 +175,8 @@ func TestJSONFormHasOneSpelling(t *testing.T) {
 		{"empty passage too", `"passage":"`, `"passage":"","passage":"`},
 		{"header and record", `"passage":`, `"header":"","record":"","passage":`},
 	}
-	forms := []struct {
-		name  string
-		proof *Proof
-		rows  []spelling
-	}{
-		{"logged", logged, []spelling{
+	return []spelledForm{
+		{"logged", mustTwin(t, logged), append([]spelling{
 			{"header beside the record", `"record":`, `"header":"x","record":`},
 			{"document beside the record", `"record":`, `"document":"` + short.Header.ID().String() + `","record":`},
 			{"no index", `"index":6,`, ``},
@@ -185,24 +184,43 @@ func TestJSONFormHasOneSpelling(t *testing.T) {
 			{"no checkpoint", `"checkpoint":`, `"checkpoints":`},
 			{"lax escape of &", `\u0026`, `&`},
 			{"upper-case escape", `\u003c`, `\u003C`},
-		}},
-		{"short", short, []spelling{
+		}, both...)},
+		{"short", mustTwin(t, short), append([]spelling{
 			{"index in the short form", `"passage":`, `"index":0,"passage":`},
 			{"hashes in the short form", `"passage":`, `"hashes":[],"passage":`},
 			{"checkpoint in the short form", `"passage":`, `"checkpoint":"x","passage":`},
 			{"no document", `"document":"` + short.Header.ID().String() + `",`, ``},
-		}},
+		}, both...)},
 	}
-	for _, form := range forms {
-		b, err := json.Marshal(form.proof)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if own, err := form.proof.MarshalJSON(); err != nil || !bytes.Equal(own, b) {
-			t.Errorf("%s: encoding/json changes what MarshalJSON gives: %v", form.name, err)
-		}
-		valid := string(b)
-		for _, row := range append(form.rows, both...) {
+}
+
+func mustText(t *testing.T, p *Proof) string {
+	t.Helper()
+	b, err := p.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// mustTwin encodes as a program does that holds a proof in a larger value.
+func mustTwin(t *testing.T, p *Proof) string {
+	t.Helper()
+	b, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, err := p.MarshalJSON(); err != nil || !bytes.Equal(own, b) {
+		t.Errorf("encoding/json changes what MarshalJSON gives: %v", err)
+	}
+	return string(b)
+}
+
+func TestJSONFormHasOneSpelling(t *testing.T) {
+	logged, short, _ := spellingProof(t)
+	for _, form := range jsonSpellings(t, logged, short) {
+		valid := form.valid
+		for _, row := range form.rows {
 			if p, err := Parse(respell(t, valid, row)); err == nil {
 				t.Errorf("%s, %s: parsed as %+v", form.name, row.name, p)
 			}

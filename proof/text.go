@@ -82,6 +82,11 @@ type textParser struct {
 }
 
 func (t *textParser) proof() (p *Proof, err error) {
+	start := t.rest[:min(len(t.rest), len(versionPrefix))]
+	if string(start) != versionPrefix[:len(start)] {
+		t.line = 1
+		return nil, fmt.Errorf("%w: it does not start with %q", ErrFormat, version)
+	}
 	first, err := t.next()
 	if err != nil {
 		return nil, err
@@ -90,7 +95,7 @@ func (t *textParser) proof() (p *Proof, err error) {
 		if n, ok := bytes.CutPrefix(first, []byte(versionPrefix)); ok && isNumber(n) {
 			return nil, fmt.Errorf("%w: %.40q, this program knows %q", ErrVersion, first, version)
 		}
-		return nil, fmt.Errorf("%w: it does not start with %q", ErrFormat, version)
+		return nil, fmt.Errorf("%w: its first line is not %q", ErrFormat, version)
 	}
 	p = new(Proof)
 	if p.Chunk, err = t.inclusion("chunk"); err != nil {
