@@ -172,7 +172,11 @@ func (a *applier) show(id int64, d *document.Document) error {
 // retire ends a version's time as current and takes its document out of the
 // index where no other location of it is current.
 func (a *applier) retire(r retirement) error {
-	if err := a.exec("UPDATE locations SET current = 0, superseded_by = ? WHERE id = ? AND current = 1", r.by[:], r.row); err != nil {
+	var by any // NULL: withdrawn
+	if r.by != (document.Root{}) {
+		by = r.by[:]
+	}
+	if err := a.exec("UPDATE locations SET current = 0, superseded_by = ? WHERE id = ? AND current = 1", by, r.row); err != nil {
 		return err
 	}
 	var id, n, words int64

@@ -95,7 +95,7 @@ type change struct {
 type retirement struct {
 	row  int64
 	root document.Root // whose version it is
-	by   document.Root
+	by   document.Root // zero: withdrawn
 }
 
 // putWave stores entries with different places. It first writes the new
