@@ -1,0 +1,25 @@
+package fetch_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"arborist/crawl/fetch"
+	"arborist/crawl/fetch/fetchtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestHTTPKeepsTheFetcherContract(t *testing.T) {
+	fetchtest.Run(t, func(t testing.TB, cfg fetchtest.Config) fetch.Fetcher {
+		return newHTTP(t, fetch.HTTPConfig{Guard: cfg.Guard, MaxBody: cfg.MaxBody, Timeout: cfg.Timeout})
+	})
+}
+
+func newHTTP(t testing.TB, cfg fetch.HTTPConfig) *fetch.HTTP {
+	t.Helper()
+	h := fetch.NewHTTP(cfg)
+	t.Cleanup(func() { h.Close() })
+	return h
+}
