@@ -2,12 +2,31 @@ package document
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 )
 
+// checkSpans states everything that Cut promises of canonical text.
 func checkSpans(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, text []byte, spans []Span,
+) {
+	t.Helper()
+	checkPartition(t, text, spans)
+	for i, s := range spans[:max(0, len(spans)-1)] {
+		if next := text[s.End:]; !utf8.RuneStart(next[0]) || next[0] == '\n' {
+			t.Fatalf("chunk %d ends before %q", i, next[:min(len(next), 8)])
+		}
+	}
+}
+
+// checkPartition states what it promises of any bytes.
+func checkPartition(t interface {
 	Helper()
 	Fatalf(string, ...any)
 }, text []byte, spans []Span,
@@ -15,13 +34,11 @@ func checkSpans(t interface {
 	t.Helper()
 	at := 0
 	for i, s := range spans {
-		switch last := i == len(spans)-1; {
+		switch {
 		case s.Start != at || s.End <= s.Start:
 			t.Fatalf("chunk %d is %v after %d", i, s, at)
-		case s.End-s.Start > maxChunk, s.End-s.Start < minChunk && len(text) > maxChunk:
+		case s.End-s.Start > maxChunk, s.End-s.Start < minChunk && len(spans) > 1:
 			t.Fatalf("chunk %d of %d has %d bytes", i, len(spans), s.End-s.Start)
-		case !last && (!utf8.RuneStart(text[s.End]) || text[s.End] == '\n'):
-			t.Fatalf("chunk %d ends before %q", i, text[s.End:min(len(text), s.End+8)])
 		}
 		at = s.End
 	}
@@ -30,28 +47,79 @@ func checkSpans(t interface {
 	}
 }
 
-func TestChunksPartitionTheText(t *testing.T) {
-	for _, text := range []string{
-		"", "a", strings.Repeat("x", maxChunk), strings.Repeat("x", maxChunk+1), strings.Repeat("é", 5000),
-		strings.Repeat("Some words here. ", 900), strings.Repeat("line of text\n", 900),
-		"a\n" + strings.Repeat(" ", 9000) + "b", strings.Repeat("段落。", 3000),
-		strings.Repeat("# Heading\n\nText of it.\n\n```go\ncode\n\n# no heading\n```\n\n", 300),
-	} {
-		canonical := Normalize([]byte(text))
-		checkSpans(t, canonical, Cut(canonical))
+func TestCutFollowsTheRule(t *testing.T) {
+	for name, text := range sampleTexts(t) {
+		if len(text) == 0 {
+			continue
+		}
+		spans := Cut(text)
+		checkSpans(t, text, spans)
+		if len(text) > 60_000 {
+			text = Normalize(text[:60_000])
+			spans = Cut(text)
+		}
+		if want := referenceCut(text); !slices.Equal(spans, want) {
+			t.Errorf("%s: Cut = %v\nwant %v", name, spans, want)
+		}
+	}
+	if spans := Cut(nil); len(spans) != 0 {
+		t.Errorf("Cut of nothing = %v", spans)
 	}
 }
 
-func TestNewSatisfiesVerify(t *testing.T) {
-	d, err := New([]byte(strings.Repeat("# Heading\n\nText of it.\n\n", 300)))
-	if err != nil {
-		t.Fatal(err)
+func TestCutPartitionsAnyBytes(t *testing.T) {
+	pieces := []string{
+		"# H\n", "## H\n\n", "```\n", "~~~ x\n", "\n", "a. ", "b ", "字。", "\t", "    ", "é",
+		strings.Repeat("x", 300), strings.Repeat(" ", 700), strings.Repeat("\x80", 500), strings.Repeat("\n", 2000),
 	}
-	again, err := Verify(d.Header(), bytes.Clone(d.Text()))
-	if err != nil {
-		t.Fatal(err)
+	rapid.Check(t, func(t *rapid.T) {
+		raw := []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 60).Draw(t, "pieces"), ""))
+		if len(raw) > 0 {
+			checkPartition(t, raw, Cut(raw))
+		}
+		if text := Normalize(raw); len(text) > 0 {
+			checkSpans(t, text, Cut(text))
+			if got, want := Cut(text), referenceCut(text); !slices.Equal(got, want) {
+				t.Fatalf("Cut = %v\nwant %v", got, want)
+			}
+		}
+	})
+}
+
+func FuzzCut(f *testing.F) {
+	for _, text := range sampleTexts(f) {
+		f.Add(text[:min(len(text), 4000)])
 	}
-	if again.Root() != d.Root() || d.Chunks() < 4 {
-		t.Errorf("root %s, again %s, %d chunks", d.Root(), again.Root(), d.Chunks())
+	f.Fuzz(func(t *testing.T, text []byte) { checkPartition(t, text, Cut(text)) })
+}
+
+func TestMeanChunkIsAboutOneKiB(t *testing.T) {
+	texts := sampleTexts(t)
+	for _, name := range []string{"markdown", "one line", "cjk", "no space", "doc/godebug.md", "src/net/http/server.go"} {
+		text, ok := texts[name]
+		if !ok {
+			continue // sampleTexts said why
+		}
+		if mean := len(text) / len(Cut(text)); mean < 850 || mean > 1150 {
+			t.Errorf("%s: mean chunk has %d bytes", name, mean)
+		}
+	}
+}
+
+func TestHeadingsStayWithTheirText(t *testing.T) {
+	text := sampleTexts(t)["markdown"]
+	starts, last := 0, 0
+	spans := Cut(text)
+	for _, s := range spans {
+		chunk := bytes.TrimSpace(text[s.Start:s.End])
+		if text[s.Start] == '#' {
+			starts++
+		}
+		if line := chunk[bytes.LastIndexByte(chunk, '\n')+1:]; isHeading(line) && s.End < len(text) {
+			last++
+		}
+	}
+	if starts*2 < len(spans) || last > len(spans)/50 {
+		t.Errorf("of %d chunks %d start with a heading and %d end with one", len(spans), starts, last)
 	}
 }

@@ -8,6 +8,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"go/format"
 	"log"
@@ -20,6 +21,8 @@ import (
 const blockBits = 8 // code points in a block: 1 << blockBits
 
 func main() {
+	name := flag.String("o", "unicode15.go", "`file` to write")
+	flag.Parse()
 	if unicode.Version != "15.0.0" || norm.Version != "15.0.0" {
 		log.Fatalf("unicode %s and norm %s: both must be 15.0.0", unicode.Version, norm.Version)
 	}
@@ -51,7 +54,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := os.WriteFile("unicode15.go", out, 0o644); err != nil {
+	if err := os.WriteFile(*name, out, 0o644); err != nil {
 		log.Fatal(err)
 	}
 }
