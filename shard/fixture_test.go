@@ -131,10 +131,10 @@ func realTexts(t testing.TB, n int) []document.Entry {
 	}
 	roots = append(roots, "/usr/share/doc")
 	var all []document.Entry
-	for _, root := range roots {
-		found := 0
+	for i, root := range roots {
+		found, quota := 0, (n-len(all))/(len(roots)-i)
 		filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
-			if err != nil || len(all) >= n {
+			if err != nil || found >= quota {
 				return filepath.SkipAll
 			}
 			ext := filepath.Ext(path)
@@ -142,7 +142,7 @@ func realTexts(t testing.TB, n int) []document.Entry {
 				return nil
 			}
 			raw, err := os.ReadFile(path)
-			if err != nil || len(raw) > 100_000 {
+			if err != nil || len(raw) > 50_000 {
 				return nil
 			}
 			d, err := document.New(raw)

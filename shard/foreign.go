@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
+
+// maxForeignCheck bounds how long a stranger's file can keep OpenForeign busy.
+const maxForeignCheck = time.Minute
 
 // OpenForeign opens a file that somebody else made, or that is somebody else's
 // to write, for reading. It must be a plain file, no link; what lies beside it
@@ -54,9 +58,10 @@ func openForeign(path string) (_ *File, err error) {
 	if f.reader, err = connect(path, immutable); err != nil {
 		return nil, err
 	}
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), maxForeignCheck)
+	defer cancel()
 	if err := checkSchema(ctx, f.reader, kind); err != nil {
-		return nil, damage(err)
+		return nil, f.judge(err)
 	}
 	// SQLite opened the path by name: that name must still be the file that was
 	// inspected.
@@ -68,7 +73,7 @@ func openForeign(path string) (_ *File, err error) {
 		return nil, fmt.Errorf("%w: it was replaced while being opened", ErrUnsafe)
 	}
 	if err := f.readPlace(ctx); err != nil {
-		return nil, err
+		return nil, f.judge(err)
 	}
 	return f, f.view(ctx, func(tx *sql.Tx) error { return checkCounts(ctx, tx) })
 }

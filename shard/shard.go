@@ -95,7 +95,18 @@ func (f *File) fail(err error) error {
 	if fe := (*FileError)(nil); errors.As(err, &fe) {
 		return err
 	}
-	return &FileError{Path: f.path, Err: damage(err)}
+	return &FileError{Path: f.path, Err: f.judge(err)}
+}
+
+// judge says what a failure means for the file that it is in.
+func (f *File) judge(err error) error {
+	var se sqlite3.Error
+	if f.foreign && errors.As(err, &se) && se.Code != sqlite3.ErrInterrupt && se.Code != sqlite3.ErrNomem && !errors.Is(err, ErrCorrupt) {
+		// The statements are ours and run on every file of ours: what they fail
+		// on is what the stranger wrote.
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return damage(err)
 }
 
 func damage(err error) error {
