@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"unicode/utf8"
 
@@ -147,7 +148,7 @@ func recordResult(line []byte, r Record) map[string]any {
 }
 
 func checkpointResult(c Checkpoint) map[string]any {
-	return map[string]any{"origin": c.Origin, "size": float64(c.Size), "root": string(appendHash(nil, c.Root))}
+	return map[string]any{"origin": c.Origin, "size": strconv.FormatUint(c.Size, 10), "root": string(appendHash(nil, c.Root))}
 }
 
 // reasonOf names the kind of an error as proof/report does.
