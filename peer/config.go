@@ -1,0 +1,68 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/libp2p/go-libp2p/core/protocol"
+)
+
+// ProtocolID names the libp2p protocol: HTTP/1.1 over a stream. The number is
+// the version of the wire.
+const ProtocolID protocol.ID = "/arborist/http/1"
+
+// PathPrefix starts the path of every resource and holds their version.
+const PathPrefix = "/arborist/v1/"
+
+// A Config says how a node takes part in the network. Only KeyFile is
+// required.
+type Config struct {
+	// KeyFile holds the node's Ed25519 key; it is made (0600) when missing.
+	KeyFile string
+	// Listen holds the multiaddrs to listen on, see [DefaultListen]. Empty:
+	// none; the node can sync but nobody can reach it.
+	Listen []string
+	// Access limits who may be connected. Zero: everybody.
+	Access Access
+	// Serve limits what one peer may cost. Zero: the defaults.
+	Serve ServeConfig
+	// Streams fetch in parallel in one sync. 0: 4; at most 16.
+	Streams int
+	// NoCompression asks for documents as they are. Zero: sources that can
+	// compress them with zstd do.
+	NoCompression bool
+	// Log gets what the owner should know: damaged documents that could not
+	// be served, refused sources. Nil: nothing is logged.
+	Log *slog.Logger
+}
+
+const defaultStreams, maxStreams = 4, 16
+
+// DefaultListen returns the multiaddrs of TCP and QUIC on a port of every IPv4
+// and IPv6 address. Port 0 means any free one.
+func DefaultListen(port uint16) []string {
+	return []string{
+		fmt.Sprintf("/ip4/0.0.0.0/tcp/%d", port),
+		fmt.Sprintf("/ip4/0.0.0.0/udp/%d/quic-v1", port),
+		fmt.Sprintf("/ip6/::/tcp/%d", port),
+		fmt.Sprintf("/ip6/::/udp/%d/quic-v1", port),
+	}
+}
+
+func (c Config) check() error {
+	switch {
+	case c.KeyFile == "":
+		return errors.New("open peer: no identity file given")
+	case c.Streams < 0 || c.Streams > maxStreams:
+		return fmt.Errorf("open peer: %d streams, want 1 to %d", c.Streams, maxStreams)
+	}
+	return c.Serve.check()
+}
+
+func (c Config) streams() int {
+	if c.Streams == 0 {
+		return defaultStreams
+	}
+	return c.Streams
+}

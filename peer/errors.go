@@ -1,0 +1,79 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What can be wrong with a source. Each is wrapped by a [SourceError] that
+// names the source and the resource.
+var (
+	// ErrTampered: the bytes are not what the publisher signed.
+	ErrTampered = errors.New("the bytes are not what the publisher signed")
+	// ErrMalformed: the bytes are not in the resource's only spelling.
+	ErrMalformed = errors.New("the resource is malformed")
+	// ErrTruncated: the resource ended early.
+	ErrTruncated = errors.New("the resource ends early")
+	// ErrTooLarge: the resource is over its limit.
+	ErrTooLarge = errors.New("the resource is over its size limit")
+	// ErrTooSlow: the resource did not arrive in its time.
+	ErrTooSlow = errors.New("the resource does not arrive in time")
+	// ErrMissing: the source does not have the resource.
+	ErrMissing = errors.New("the source does not have it")
+	// ErrNewer: the resource is in a form that this version does not know.
+	ErrNewer = errors.New("made by a newer version: upgrade arborist")
+	// ErrBusy: the source refuses for now, after several tries.
+	ErrBusy = errors.New("the source is busy: try again later")
+	// ErrUnavailable: the source cannot be reached or broke off.
+	ErrUnavailable = errors.New("the source cannot be reached or broke off")
+	// ErrRollback: the head is older than one that was accepted before.
+	ErrRollback = errors.New("the head is older than the one already accepted")
+	// ErrEquivocation: the publisher signed two logs that contradict each other.
+	ErrEquivocation = errors.New("the publisher signed two logs that contradict each other")
+	// ErrKey: the corpus key is not certified by the publisher, or is not the
+	// one that was pinned when the corpus was first followed.
+	ErrKey = errors.New("the corpus key is not the publisher's")
+)
+
+// What can be wrong with a request of ours, before any source is asked.
+var (
+	// ErrNotConnected: the peer is not connected and no address of it is known.
+	ErrNotConnected = errors.New("not connected: join it by its full multiaddr first")
+	// ErrAddress: not a peer ID, multiaddr or URL that can be used.
+	ErrAddress = errors.New("not an address")
+	// ErrSelf: the peer is this very node.
+	ErrSelf = errors.New("the peer is this very node")
+	// ErrNoService: the peer was reached and does not serve corpora.
+	ErrNoService = errors.New("the peer serves no corpora (it does not speak " + string(ProtocolID) + ")")
+	// ErrAmbiguous: a corpus name stands for several corpora.
+	ErrAmbiguous = errors.New("several corpora have this name: use the origin, PEER/NAME")
+	// ErrNoCorpus: the source serves no corpus of that name.
+	ErrNoCorpus = errors.New("the source serves no such corpus")
+	// ErrOwn: a corpus of this node cannot be followed.
+	ErrOwn = errors.New("the corpus is published by this very node")
+	// ErrSyncing: the same corpus is being synced already.
+	ErrSyncing = errors.New("a sync of this corpus is running already")
+	// ErrFrozen: the corpus was frozen after an equivocation.
+	ErrFrozen = errors.New("the corpus is frozen: its publisher signed two logs that contradict each other")
+	// ErrKeyFile: the identity file cannot be used as it stands.
+	ErrKeyFile = errors.New("identity file cannot be used")
+	// ErrClosed: the peer was closed.
+	ErrClosed = errors.New("the peer is closed")
+)
+
+// A SourceError is a fault of a source: it ended the use of that source and
+// nothing that it sent after its last verified document was kept. It wraps one
+// of the sentinels above.
+type SourceError struct {
+	Source   string // peer ID, or URL of a published corpus
+	Resource string // path of the resource below the version prefix
+	Err      error
+}
+
+// Error names source and resource.
+func (e *SourceError) Error() string {
+	return fmt.Sprintf("read %s from %s: %v", e.Resource, e.Source, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *SourceError) Unwrap() error { return e.Err }

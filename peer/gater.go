@@ -1,0 +1,175 @@
+package peer
+
+import (
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"github.com/libp2p/go-libp2p/core/control"
+	"github.com/libp2p/go-libp2p/core/network"
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	ma "github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// Access says who may be connected. Deny goes before allow; an empty allow
+// list allows everybody. Peers are peer IDs in text form.
+type Access struct {
+	AllowPeers []string
+	DenyPeers  []string
+	AllowNets  []netip.Prefix
+	DenyNets   []netip.Prefix
+}
+
+// A gater is asked by libp2p before each step of each connection. It applies
+// an [Access] both ways and forbids every dial that the node's owner did not
+// ask for: libp2p itself can open no connection.
+type gater struct {
+	allowPeers, denyPeers map[libpeer.ID]bool
+	allowNets, denyNets   []netip.Prefix
+
+	mu     sync.Mutex
+	wanted map[libpeer.ID]wish
+}
+
+// A wish allows dialling one peer.
+type wish struct {
+	// private: the owner gave an address outside the public internet, or a
+	// name. Without it, an address that the peer itself announced could send
+	// our dials into the local network.
+	private bool
+}
+
+func newGater(a Access) (*gater, error) {
+	g := &gater{wanted: make(map[libpeer.ID]wish)}
+	var err error
+	if g.allowPeers, err = peerSet(a.AllowPeers); err != nil {
+		return nil, err
+	}
+	if g.denyPeers, err = peerSet(a.DenyPeers); err != nil {
+		return nil, err
+	}
+	g.allowNets, g.denyNets = masked(a.AllowNets), masked(a.DenyNets)
+	return g, nil
+}
+
+func peerSet(ids []string) (map[libpeer.ID]bool, error) {
+	set := make(map[libpeer.ID]bool, len(ids))
+	for _, s := range ids {
+		id, err := parsePeerID(s)
+		if err != nil {
+			return nil, err
+		}
+		set[id] = true
+	}
+	return set, nil
+}
+
+func masked(nets []netip.Prefix) []netip.Prefix {
+	out := make([]netip.Prefix, len(nets))
+	for i, n := range nets {
+		out[i] = n.Masked()
+	}
+	return out
+}
+
+// want allows dials to the peer of info from now on.
+func (g *gater) want(info libpeer.AddrInfo) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w := g.wanted[info.ID]
+	for _, a := range info.Addrs {
+		w.private = w.private || !manet.IsPublicAddr(a)
+	}
+	g.wanted[info.ID] = w
+}
+
+func (g *gater) allowsPeer(p libpeer.ID) bool {
+	return !g.denyPeers[p] && (len(g.allowPeers) == 0 || g.allowPeers[p])
+}
+
+func (g *gater) allowsAddr(a ma.Multiaddr) bool {
+	if a == nil {
+		return false
+	}
+	// A relayed connection shows the relay's address, not the peer's.
+	if _, err := a.ValueForProtocol(ma.P_CIRCUIT); err == nil {
+		return false
+	}
+	ip, ok := addrIP(a)
+	if !ok {
+		return false
+	}
+	for _, n := range g.denyNets {
+		if n.Contains(ip) {
+			return false
+		}
+	}
+	for _, n := range g.allowNets {
+		if n.Contains(ip) {
+			return true
+		}
+	}
+	return len(g.allowNets) == 0
+}
+
+// addrIP returns the address as the network sees it: an IPv4 address that is
+// mapped into IPv6 is an IPv4 address, a zone is dropped.
+func addrIP(a ma.Multiaddr) (netip.Addr, bool) {
+	std, err := manet.ToIP(a)
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	ip, ok := netip.AddrFromSlice(std)
+	return ip.Unmap(), ok
+}
+
+// InterceptPeerDial implements [connmgr.ConnectionGater].
+func (g *gater) InterceptPeerDial(p libpeer.ID) bool {
+	g.mu.Lock()
+	_, wanted := g.wanted[p]
+	g.mu.Unlock()
+	return wanted && g.allowsPeer(p)
+}
+
+// InterceptAddrDial implements [connmgr.ConnectionGater].
+func (g *gater) InterceptAddrDial(p libpeer.ID, a ma.Multiaddr) bool {
+	g.mu.Lock()
+	w, wanted := g.wanted[p]
+	g.mu.Unlock()
+	return wanted && (w.private || manet.IsPublicAddr(a)) && g.allowsAddr(a)
+}
+
+// InterceptAccept implements [connmgr.ConnectionGater].
+func (g *gater) InterceptAccept(c network.ConnMultiaddrs) bool {
+	return g.allowsAddr(c.RemoteMultiaddr())
+}
+
+// InterceptSecured implements [connmgr.ConnectionGater].
+func (g *gater) InterceptSecured(_ network.Direction, p libpeer.ID, c network.ConnMultiaddrs) bool {
+	return g.allowsPeer(p) && g.allowsAddr(c.RemoteMultiaddr())
+}
+
+// InterceptUpgraded implements [connmgr.ConnectionGater].
+func (g *gater) InterceptUpgraded(network.Conn) (bool, control.DisconnectReason) {
+	return true, 0
+}
+
+// parsePeerID accepts a peer ID's usual text form and no other: "12D3Koo…" of
+// an Ed25519 key, which holds the public key itself.
+func parsePeerID(s string) (libpeer.ID, error) {
+	if len(s) > maxPeerID {
+		return "", fmt.Errorf("parse peer ID: %d characters, want at most %d", len(s), maxPeerID)
+	}
+	id, err := libpeer.Decode(s)
+	if err != nil {
+		return "", fmt.Errorf("parse peer ID %q: %w", s, err)
+	}
+	if id.String() != s {
+		return "", fmt.Errorf("parse peer ID %q: write it as %s", s, id)
+	}
+	if _, err := publicKey(id); err != nil {
+		return "", err
+	}
+	return id, nil
+}

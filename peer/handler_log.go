@@ -1,0 +1,87 @@
+package peer
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+
+	"arborist/shard/corpus"
+)
+
+// A listing is one corpus in the resource "corpora". It is what the server
+// says, unsigned: a client uses it to choose, never to believe.
+type listing struct {
+	Origin    string `json:"origin"`
+	Size      uint64 `json:"size"`
+	Documents uint64 `json:"documents"`
+	Head      string `json:"head"` // root of the log, base64
+}
+
+type listings struct {
+	Corpora []listing `json:"corpora"`
+}
+
+// served reports whether a corpus has something to serve: a signed head.
+func served(c corpus.Info) bool { return c.Size > 0 }
+
+func (h *handler) serveCorpora(ctx context.Context, out *reply) error {
+	infos, err := h.shared.Corpora().List(ctx)
+	if err != nil {
+		return err
+	}
+	list := listings{Corpora: []listing{}}
+	for _, c := range infos {
+		if served(c) && len(list.Corpora) < maxCorpora {
+			list.Corpora = append(list.Corpora, listing{
+				Origin: c.Origin, Size: c.Size, Documents: c.Documents,
+				Head: base64.StdEncoding.EncodeToString(c.Root[:]),
+			})
+		}
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return out.whole(typeJSON, append(b, '\n'), false)
+}
+
+func (h *handler) serveKey(ctx context.Context, out *reply, res resource) error {
+	text, err := certified(ctx, h.shared.Corpora(), h.id, res.corpus.String())
+	if err != nil {
+		return err
+	}
+	return out.whole(typeText, text, false)
+}
+
+func (h *handler) serveCheckpoint(ctx context.Context, out *reply, res resource) error {
+	note, err := h.shared.Corpora().Note(ctx, res.corpus.String())
+	if err != nil {
+		return err
+	}
+	return out.whole(typeText, note, false)
+}
+
+func (h *handler) serveTile(ctx context.Context, out *reply, res resource) error {
+	tile, err := h.shared.Corpora().Tile(ctx, res.corpus.String(), res.level, res.index, res.width)
+	if err != nil {
+		return err
+	}
+	return out.whole(typeBinary, tile, true)
+}
+
+func (h *handler) serveEntries(ctx context.Context, out *reply, res resource, zip bool) error {
+	bundle, err := h.shared.Corpora().Entries(ctx, res.corpus.String(), res.index, res.width)
+	if err != nil {
+		return err
+	}
+	out.compressible(zip)
+	if !zip {
+		return out.whole(typeBinary, bundle, true)
+	}
+	out.head(typeBinary, -1, true)
+	return h.coders.coded(out, true, func(w io.Writer) error {
+		_, err := w.Write(bundle)
+		return err
+	})
+}

@@ -1,0 +1,94 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
+	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
+	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
+	"github.com/libp2p/go-libp2p/p2p/security/noise"
+	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
+	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	ma "github.com/multiformats/go-multiaddr"
+)
+
+// userAgent is all that identify tells about the program.
+const userAgent = "arborist/1"
+
+// newHost starts a libp2p host that listens nowhere yet, with everything named
+// that it has and everything off that speaks to others by itself: no relay, no
+// NAT helper, no discovery, no metrics. Reachability is forced to private
+// because libp2p would otherwise ask peers that offer AutoNAT to dial us back.
+func newHost(id identity, g *gater) (host.Host, error) {
+	key, err := id.libp2pKey()
+	if err != nil {
+		return nil, fmt.Errorf("use identity: %w", err)
+	}
+	limits, err := newResourceManager()
+	if err != nil {
+		return nil, fmt.Errorf("set resource limits: %w", err)
+	}
+	trimmer, err := connmgr.NewConnManager(connsLow, connsHigh, connmgr.WithGracePeriod(connGrace))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("set connection limits: %w", err), limits.Close())
+	}
+	peers, err := pstoremem.NewPeerstore()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make peer table: %w", err), trimmer.Close(), limits.Close())
+	}
+	h, err := libp2p.New(
+		libp2p.Identity(key),
+		libp2p.UserAgent(userAgent),
+		libp2p.Peerstore(peers),
+		libp2p.ResourceManager(limits),
+		libp2p.ConnectionManager(trimmer),
+		libp2p.ConnectionGater(g),
+		libp2p.NoListenAddrs,
+		libp2p.Transport(tcp.NewTCPTransport),
+		libp2p.Transport(quic.NewTransport),
+		// TLS first: one stream moves a quarter more with it than with Noise.
+		libp2p.Security(libp2ptls.ID, libp2ptls.New),
+		libp2p.Security(noise.ID, noise.New),
+		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
+		libp2p.WithDialTimeout(dialTime),
+		libp2p.Ping(true),
+		libp2p.ForceReachabilityPrivate(),
+		libp2p.DisableRelay(),
+		libp2p.DisableIdentifyAddressDiscovery(),
+		libp2p.DisableMetrics(),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("start libp2p: %w", err)
+	}
+	return h, nil
+}
+
+// listenOn opens every address or fails: libp2p's own option is content with
+// the first that works. Only a machine without IPv6 is forgiven its IPv6
+// addresses.
+func listenOn(h host.Host, listen []string) error {
+	for _, s := range listen {
+		a, err := ma.NewMultiaddr(s)
+		if err != nil {
+			return fmt.Errorf("listen on %q: not a multiaddr, for example /ip4/0.0.0.0/tcp/4707: %w", s, err)
+		}
+		err = h.Network().Listen(a)
+		if err != nil && !(strings.HasPrefix(s, "/ip6/") && lacksIPv6(err)) {
+			return fmt.Errorf("listen on %s: %w", s, err)
+		}
+	}
+	if len(listen) > 0 && len(h.Network().ListenAddresses()) == 0 {
+		return fmt.Errorf("listen on %q: this machine has none of these addresses", listen)
+	}
+	return nil
+}
+
+func lacksIPv6(err error) bool {
+	return errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL)
+}

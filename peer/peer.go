@@ -1,0 +1,253 @@
+package peer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
+
+	"arborist/shard"
+)
+
+// A Peer is a node of the network: it serves the shared corpora that it was
+// given and follows those of others. It is safe for concurrent use.
+type Peer struct {
+	id      identity
+	host    host.Host
+	gater   *gater
+	shared  *shard.Shared
+	cfg     Config
+	handler http.Handler
+	server  *streamServer
+	log     *slog.Logger
+
+	ctx   context.Context // ends with Close
+	stop  context.CancelCauseFunc
+	calls sync.WaitGroup // Join, Corpora and Sync in progress
+
+	mu      sync.Mutex
+	closed  bool
+	syncing map[string]bool // origins
+}
+
+// New starts a node over the shared store, which stays the caller's and must
+// outlive it. It listens and serves when New returns; it dials nobody.
+func New(cfg Config, shared *shard.Shared) (*Peer, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	id, err := loadIdentity(cfg.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGater(cfg.Access)
+	if err != nil {
+		return nil, fmt.Errorf("set access: %w", err)
+	}
+	log := cfg.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	h, err := newHost(id, g)
+	if err != nil {
+		return nil, err
+	}
+	p := &Peer{
+		id: id, host: h, gater: g, shared: shared, cfg: cfg, log: log,
+		handler: newHandler(shared, &id, cfg.Serve, log),
+		syncing: make(map[string]bool),
+	}
+	p.ctx, p.stop = context.WithCancelCause(context.Background())
+	if p.server, err = serveStreams(h, p.handler); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	if err := listenOn(h, cfg.Listen); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Close ends every call in progress, whose synced documents stay, and every
+// connection. Calls end with [ErrClosed].
+func (p *Peer) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.stop(ErrClosed)
+	p.calls.Wait()
+	return errors.Join(p.server.close(), p.host.Close())
+}
+
+// enter starts a call that Close ends.
+func (p *Peer) enter(ctx context.Context) (context.Context, func(), error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, nil, ErrClosed
+	}
+	p.calls.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(p.ctx, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		unhook()
+		cancel(nil)
+		p.calls.Done()
+	}, nil
+}
+
+// ID returns the node's peer ID.
+func (p *Peer) ID() string { return p.id.id.String() }
+
+// Handler returns the handler that peers reach over streams, for plain HTTP.
+func (p *Peer) Handler() http.Handler { return p.handler }
+
+// Addrs returns the full multiaddrs under which others can join this node.
+// They end in /p2p/ and the peer ID; there are none where it does not listen.
+func (p *Peer) Addrs() []string {
+	addrs, err := p.host.Network().InterfaceListenAddresses()
+	if err != nil {
+		p.log.Warn("cannot list network addresses", "error", err)
+		return nil
+	}
+	full := make([]string, len(addrs))
+	for i, a := range addrs {
+		full[i] = a.String() + "/p2p/" + p.ID()
+	}
+	return full
+}
+
+// Join connects to the peer at a full multiaddr, one that ends in /p2p/ and
+// the peer ID, and returns that ID. From then on the peer can be named by it.
+func (p *Peer) Join(ctx context.Context, addr string) (id string, err error) {
+	ctx, leave, err := p.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	info, err := libpeer.AddrInfoFromString(addr)
+	if err != nil || len(info.Addrs) == 0 {
+		return "", fmt.Errorf("join %q: %w: want a full multiaddr, for example /ip4/192.0.2.1/tcp/4707/p2p/12D3Koo…", addr, ErrAddress)
+	}
+	if err := p.connect(ctx, *info); err != nil {
+		return "", fmt.Errorf("join %s: %w", addr, err)
+	}
+	return info.ID.String(), nil
+}
+
+// connect connects to a peer that the owner named and measures the latency.
+func (p *Peer) connect(ctx context.Context, info libpeer.AddrInfo) error {
+	if info.ID == p.id.id {
+		return ErrSelf
+	}
+	if _, err := publicKey(info.ID); err != nil {
+		return err
+	}
+	p.gater.want(info)
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	if err := p.host.Connect(ctx, info); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	// Connect has waited for identify, so what the peer speaks is known.
+	if known, err := p.host.Peerstore().SupportsProtocols(info.ID, ProtocolID); err == nil && len(known) == 0 {
+		return fmt.Errorf("%w: %s", ErrNoService, info.ID)
+	}
+	<-ping.Ping(ctx, p.host, info.ID) // records the latency; a peer without ping is none the worse
+	return nil
+}
+
+// reach connects to a peer known by its ID, unless it is connected.
+func (p *Peer) reach(ctx context.Context, id libpeer.ID) error {
+	if p.host.Network().Connectedness(id) == network.Connected {
+		return nil
+	}
+	info := p.host.Peerstore().PeerInfo(id)
+	if id != p.id.id && (len(info.Addrs) == 0 || !p.gater.InterceptPeerDial(id)) {
+		return ErrNotConnected
+	}
+	return p.connect(ctx, info)
+}
+
+// An Info describes a connected peer.
+type Info struct {
+	ID        string
+	Addrs     []string // remote ends of its connections, multiaddrs
+	Direction string   // "in" or "out": who opened the first connection
+	Latency   time.Duration
+}
+
+// Peers lists the connected peers by ID. A latency of 0 is one that has not
+// been measured: the peer joined us, and we have not asked it for anything.
+func (p *Peer) Peers() []Info {
+	byID := make(map[libpeer.ID]*Info)
+	conns := p.host.Network().Conns()
+	slices.SortStableFunc(conns, func(a, b network.Conn) int {
+		return a.Stat().Opened.Compare(b.Stat().Opened)
+	})
+	for _, c := range conns {
+		id := c.RemotePeer()
+		info := byID[id]
+		if info == nil {
+			direction := "in"
+			if c.Stat().Direction == network.DirOutbound {
+				direction = "out"
+			}
+			info = &Info{ID: id.String(), Direction: direction, Latency: p.host.Peerstore().LatencyEWMA(id)}
+			byID[id] = info
+		}
+		info.Addrs = append(info.Addrs, c.RemoteMultiaddr().String())
+	}
+	peers := make([]Info, 0, len(byID))
+	for _, info := range byID {
+		peers = append(peers, *info)
+	}
+	slices.SortFunc(peers, func(a, b Info) int { return cmp.Compare(a.ID, b.ID) })
+	return peers
+}
+
+// open returns the source that from names: a connected peer's ID, a full
+// multiaddr, which is joined, or an http(s) URL.
+func (p *Peer) open(ctx context.Context, from string) (*source, error) {
+	switch {
+	case strings.HasPrefix(from, "http://"), strings.HasPrefix(from, "https://"):
+		return openURL(from, p.cfg)
+	case strings.HasPrefix(from, "/"):
+		info, err := libpeer.AddrInfoFromString(from)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %q is not a full multiaddr, for example /ip4/192.0.2.1/tcp/4707/p2p/12D3Koo…", ErrAddress, from)
+		}
+		if err := p.connect(ctx, *info); err != nil {
+			return nil, fmt.Errorf("connect to %s: %w", from, err)
+		}
+		return p.openPeer(info.ID), nil
+	default:
+		id, err := parsePeerID(from)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %q is not a peer ID, a full multiaddr or an http(s) URL", ErrAddress, from)
+		}
+		if err := p.reach(ctx, id); err != nil {
+			return nil, fmt.Errorf("connect to %s: %w", from, err)
+		}
+		return p.openPeer(id), nil
+	}
+}
+
+func (p *Peer) openPeer(id libpeer.ID) *source {
+	return &source{
+		name: id.String(),
+		base: "http://" + id.String() + PathPrefix,
+		http: newHTTPClient(p.cfg.streams(), dialStreams(p.host, id)),
+		zstd: !p.cfg.NoCompression,
+	}
+}

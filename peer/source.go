@@ -1,0 +1,270 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A source is somewhere that resources come from: a peer over libp2p streams
+// or an HTTP(S) address. It is not trusted with anything.
+type source struct {
+	name string // peer ID or URL, for errors
+	base string // URL of the version prefix, ends in "/"
+	http *http.Client
+	zstd bool
+}
+
+// busyTries is how often a resource is asked for while the source is busy.
+const busyTries = 5
+
+// maxWindow caps what a zstd stream can make the decoder remember.
+const maxWindow = 8 << 20
+
+// newHTTPClient returns a client for resources: no redirects, since a path is
+// a name; no proxy from the environment; no compression behind our back.
+func newHTTPClient(streams int, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            dial,
+			TLSHandshakeTimeout:    dialTime,
+			MaxConnsPerHost:        streams,
+			MaxIdleConnsPerHost:    streams,
+			IdleConnTimeout:        idleTime / 2, // before the server's, so that no request meets a closing stream
+			ResponseHeaderTimeout:  replyTime,
+			MaxResponseHeaderBytes: maxReplyHead,
+			DisableCompression:     true,
+			ReadBufferSize:         writeSize,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("it redirects, which resources never do")
+		},
+	}
+}
+
+func (s *source) close() { s.http.CloseIdleConnections() }
+
+// fail names source and resource in err. Our own cancellation is not a fault
+// of the source.
+func (s *source) fail(ctx context.Context, r resource, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var known *SourceError
+	if errors.As(err, &known) {
+		return err
+	}
+	return &SourceError{Source: s.name, Resource: r.path(), Err: err}
+}
+
+// get returns the whole of a small resource, at most limit bytes of it.
+func (s *source) get(ctx context.Context, r resource, limit int64) ([]byte, error) {
+	b, err := s.open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	b.allow(0)
+	raw, err := io.ReadAll(io.LimitReader(b, limit+1))
+	if err != nil {
+		return nil, s.fail(ctx, r, truncated(err))
+	}
+	if int64(len(raw)) > limit {
+		return nil, s.fail(ctx, r, fmt.Errorf("%w: over %d bytes", ErrTooLarge, limit))
+	}
+	return raw, nil
+}
+
+// open asks for a resource, again for a while where the source is busy. The
+// caller closes the body and calls its allow before each part that it reads.
+func (s *source) open(ctx context.Context, r resource) (*body, error) {
+	for try := 1; ; try++ {
+		b, wait, err := s.try(ctx, r)
+		if err == nil {
+			return b, nil
+		}
+		if !errors.Is(err, ErrBusy) || try == busyTries {
+			return nil, s.fail(ctx, r, err)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// try asks once. With [ErrBusy] it says how long to wait.
+func (s *source) try(ctx context.Context, r resource) (_ *body, wait time.Duration, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+r.path(), nil)
+	if err != nil {
+		cancel(nil)
+		return nil, 0, err
+	}
+	req.Header.Set("User-Agent", userAgent)
+	compressed := s.zstd && (r.kind == kindPack || r.kind == kindDoc || r.kind == kindEntries)
+	if compressed {
+		req.Header.Set("Accept-Encoding", "zstd")
+	}
+	res, err := s.http.Do(req)
+	if err != nil {
+		cancel(nil)
+		var timeout net.Error
+		if errors.As(err, &timeout) && timeout.Timeout() {
+			return nil, 0, fmt.Errorf("%w: %w", ErrTooSlow, err)
+		}
+		return nil, 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	b := &body{res: res, ctx: ctx, cancel: cancel, tap: tap{r: res.Body}}
+	b.r = &b.tap
+	if err := b.check(compressed); err != nil {
+		b.Close()
+		return nil, retryAfter(res), err
+	}
+	return b, 0, nil
+}
+
+// retryAfter returns how long a busy source asks to wait, within reason.
+func retryAfter(res *http.Response) time.Duration {
+	n, err := strconv.Atoi(res.Header.Get("Retry-After"))
+	if err != nil {
+		n = 1
+	}
+	return min(max(time.Duration(n)*time.Second, 100*time.Millisecond), 10*time.Second)
+}
+
+// A body is the body of a reply, decoded, with a time limit for each part.
+type body struct {
+	res    *http.Response
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	tap    tap           // of the reply's body as it arrives
+	r      io.Reader     // of the resource
+	zstd   *zstd.Decoder // nil: not compressed
+}
+
+// check looks at the reply's head.
+func (b *body) check(compressed bool) error {
+	switch code := b.res.StatusCode; code {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusGone:
+		return ErrMissing
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return ErrBusy
+	default:
+		return fmt.Errorf("%w: status %d", ErrUnavailable, code)
+	}
+	switch coding := b.res.Header.Get("Content-Encoding"); {
+	case coding == "" || coding == "identity":
+	case coding == "zstd" && compressed:
+		d, err := zstd.NewReader(&b.tap, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return err
+		}
+		b.zstd, b.r = d, d
+	default:
+		return fmt.Errorf("%w: content coding %.30q was not asked for", ErrMalformed, coding)
+	}
+	return nil
+}
+
+// allow gives the next n bytes the time that they may take.
+func (b *body) allow(n uint64) {
+	d := elementTime + time.Duration(n/minRate)*time.Second
+	if b.timer == nil {
+		b.timer = time.AfterFunc(d, func() { b.cancel(ErrTooSlow) })
+		return
+	}
+	b.timer.Reset(d)
+}
+
+// pause stops the clock while we are not reading.
+func (b *body) pause() {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+}
+
+// Read implements [io.Reader]. Its errors are those of this package, but for
+// the end of the input.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	switch {
+	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return n, err
+	case errors.Is(context.Cause(b.ctx), ErrTooSlow):
+		return n, ErrTooSlow
+	case b.tap.err == nil: // then it is the decoder that complains
+		return n, fmt.Errorf("%w: %w", ErrMalformed, err)
+	default:
+		return n, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+}
+
+// A tap remembers the error of the connection, so that a fault of what was
+// sent can be told from a fault of the sending.
+type tap struct {
+	r   io.Reader
+	err error
+}
+
+func (t *tap) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.err = err
+	}
+	return n, err
+}
+
+// Close ends the request. A body that was read to its end leaves its stream
+// for the next request.
+func (b *body) Close() error {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	if b.zstd != nil {
+		b.zstd.Close()
+	}
+	err := b.res.Body.Close()
+	b.cancel(nil)
+	return err
+}
+
+// openURL returns the source at an http(s) URL: the address of a node or of a
+// published tree. Without a path, the resources are looked for under
+// [PathPrefix].
+func openURL(address string, cfg Config) (*source, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return nil, fmt.Errorf("%w: %q is not an http(s) URL", ErrAddress, address)
+	case u.User != nil:
+		return nil, fmt.Errorf("%w: a URL with a user name or password, which corpora do not need", ErrAddress)
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, fmt.Errorf("%w: %q has a query or fragment: give the folder that holds %q", ErrAddress, address, kindCorpora)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = PathPrefix
+	}
+	u = u.JoinPath("/")
+	return &source{
+		name: u.String(),
+		base: u.String(),
+		http: newHTTPClient(cfg.streams(), (&net.Dialer{Timeout: dialTime}).DialContext),
+		zstd: !cfg.NoCompression,
+	}, nil
+}

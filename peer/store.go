@@ -1,0 +1,146 @@
+package peer
+
+import (
+	"context"
+	"errors"
+
+	"arborist/document"
+	"arborist/proof"
+)
+
+// One step of storing takes at most this many documents, or this many bytes
+// and one document more.
+const (
+	batchDocuments = 512
+	batchBytes     = 8 << 20
+)
+
+// errStop ends the storing because the log wants no more lines; it has its
+// own reason.
+var errStop = errors.New("the log takes no more records")
+
+// A storer takes verified documents in the order of the log, puts them into
+// the shards, and then gives the records to the log.
+type storer struct {
+	*syncer
+	ctx     context.Context
+	fetcher *fetcher
+	yield   func([]byte, error) bool
+	done    int // records given to the log, this time and before
+
+	entries []document.Entry
+	lines   [][]byte
+	bytes   int
+}
+
+// run stores everything that the fetcher brings. What came before a fault is
+// kept: it was verified, and the next sync need not fetch it again.
+func (st *storer) run() error {
+	err := st.each()
+	if errors.Is(err, errStop) || st.ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, st.flush())
+}
+
+func (st *storer) each() error {
+	for b := range st.fetcher.order {
+		for it := range b.items {
+			select {
+			case <-it.ready:
+			case <-st.ctx.Done():
+				return context.Cause(st.ctx)
+			}
+			if it.err != nil {
+				return it.err
+			}
+			if it.held {
+				st.fetcher.budget.release(b.index, int64(it.record.Header.Bytes))
+			}
+			if err := st.take(it); err != nil {
+				return err
+			}
+		}
+		if b.err != nil {
+			return b.err
+		}
+		st.fetcher.budget.advance()
+	}
+	return context.Cause(st.ctx)
+}
+
+// take adds an item to the step, and ends the step where it is full.
+func (st *storer) take(it *item) error {
+	if it.record.Op == proof.OpWithdraw {
+		return st.withdraw(it)
+	}
+	header := it.record.Header
+	if it.fetched {
+		st.result.Verified++
+		st.result.Bytes += int64(header.Bytes)
+	} else {
+		st.result.Resumed++
+	}
+	st.lines = append(st.lines, it.line)
+	st.entries = append(st.entries, document.Entry{
+		Document: it.doc,
+		Location: document.Location{
+			Corpus: st.corpus.String(), URI: it.record.URI, Title: it.record.Title,
+			Source: it.record.Source, FetchedAt: it.record.FetchedAt,
+		},
+	})
+	st.bytes += int(header.Bytes)
+	if len(st.entries) >= batchDocuments || st.bytes >= batchBytes {
+		return st.flush()
+	}
+	return nil
+}
+
+// withdraw takes a document off its URI, after everything before it.
+func (st *storer) withdraw(it *item) error {
+	if err := st.flush(); err != nil {
+		return err
+	}
+	if err := st.shared.Withdraw(st.ctx, st.corpus.String(), it.record.URI); err != nil {
+		return err
+	}
+	st.lines = append(st.lines, it.line)
+	return st.give()
+}
+
+// flush puts the documents of the step into the shards, durable, and then
+// gives its records to the log.
+func (st *storer) flush() error {
+	if len(st.entries) > 0 {
+		outcomes, err := st.shared.Put(st.ctx, st.entries)
+		if err != nil {
+			return err
+		}
+		for i, o := range outcomes {
+			if o.New {
+				st.result.Documents++
+				st.result.Chunks += st.entries[i].Document.Chunks()
+			}
+		}
+	}
+	clear(st.entries)
+	st.entries, st.bytes = st.entries[:0], 0
+	return st.give()
+}
+
+func (st *storer) give() error {
+	for _, line := range st.lines {
+		if !st.yield(line, nil) {
+			return errStop
+		}
+	}
+	if len(st.lines) > 0 {
+		st.done += len(st.lines)
+		st.progress(Progress{
+			Stage: "fetch", Documents: st.done, Total: int(st.tree.size - st.known.Size), Bytes: st.result.Bytes,
+		})
+	}
+	clear(st.lines)
+	st.lines = st.lines[:0]
+	return nil
+}

@@ -1,0 +1,155 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"arborist/shard"
+	"arborist/shard/corpus"
+)
+
+// A Progress says how far a sync has come.
+type Progress struct {
+	Stage     string // "connect", "verify" while the head is checked, then "fetch"
+	Documents int    // records that are done
+	Total     int    // records that are new, 0 while it is not known
+	Bytes     int64  // of document text received
+}
+
+// A SyncResult counts what a sync brought.
+type SyncResult struct {
+	Origin    string // of the corpus
+	Documents int    // stored now, not here before
+	Chunks    int    // of those
+	Bytes     int64  // of document text received
+	Verified  int    // documents that were hashed on arrival
+	Resumed   int    // records whose documents an earlier sync, or another corpus, had brought
+	Size      uint64 // records of the log after the sync
+}
+
+// Sync follows a corpus and brings it up to the head that from serves.
+//
+// From is the ID of a connected peer, the full multiaddr of one, or an http(s)
+// URL. Corpus is an origin, or a name that exactly one of the corpora there
+// has. Everything is verified before it is stored: key against peer ID, head
+// against key, records against head, documents against records. Documents that
+// are here are not fetched. The new head is accepted last, when all that it
+// lists is here and durable.
+//
+// A sync that ends early, by an error, the end of ctx or a kill, leaves
+// verified documents and goes on there the next time; its result counts what
+// was brought. A fault of the source is a [*SourceError].
+//
+// Progress, which may be nil, is called from one goroutine at a time.
+func (p *Peer) Sync(ctx context.Context, from, corpusName string, progress func(Progress)) (SyncResult, error) {
+	ctx, leave, err := p.enter(ctx)
+	if err != nil {
+		return SyncResult{}, err
+	}
+	defer leave()
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	progress(Progress{Stage: "connect"})
+	src, err := p.open(ctx, from)
+	if err != nil {
+		return SyncResult{}, fmt.Errorf("sync %s: %w", corpusName, err)
+	}
+	defer src.close()
+	id, err := src.resolve(ctx, corpusName)
+	if err != nil {
+		return SyncResult{}, fmt.Errorf("sync %s: %w", corpusName, err)
+	}
+	release, err := p.hold(id)
+	if err != nil {
+		return SyncResult{}, fmt.Errorf("sync %s: %w", id, err)
+	}
+	defer release()
+	s := &syncer{
+		ctx: ctx, src: src, corpus: id, shared: p.shared, store: p.shared.Corpora(),
+		streams: p.cfg.streams(), progress: progress, result: SyncResult{Origin: id.String()},
+	}
+	if err := s.run(); err != nil {
+		return s.result, fmt.Errorf("sync %s: %w", id, err)
+	}
+	return s.result, nil
+}
+
+// hold makes sure that no two syncs of one corpus run.
+func (p *Peer) hold(id CorpusID) (release func(), err error) {
+	if id.publisher == p.id.id {
+		return nil, ErrOwn
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.syncing[id.String()] {
+		return nil, ErrSyncing
+	}
+	p.syncing[id.String()] = true
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.syncing, id.String())
+	}, nil
+}
+
+// A syncer is one sync under way.
+type syncer struct {
+	ctx      context.Context
+	src      *source
+	corpus   CorpusID
+	shared   *shard.Shared
+	store    *corpus.Store
+	streams  int
+	progress func(Progress)
+
+	known  corpus.Info // the corpus as it was here before
+	tree   *tree       // under the new head
+	result SyncResult
+	failed error // what ended the fetching
+}
+
+func (s *syncer) run() error {
+	s.progress(Progress{Stage: "verify"})
+	note, head, err := s.head()
+	s.result.Size = s.known.Size
+	if err != nil || head.Size == s.known.Size {
+		return err
+	}
+	_, err = s.store.ExtendFrom(s.ctx, s.corpus.String(), note, s.lines)
+	switch {
+	case s.failed != nil:
+		// The store wraps it in its own words, which add nothing.
+		return s.failed
+	case err != nil:
+		return s.blame(resource{kind: kindCheckpoint, corpus: s.corpus}, err)
+	}
+	s.result.Size = head.Size
+	return nil
+}
+
+// lines yields the records of the new head from an index on, each after its
+// document is in the shards and durable. The store keeps what it has taken
+// from an earlier sync, so from is where that one was cut.
+func (s *syncer) lines(from uint64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		s.result.Resumed = int(from - s.known.Size)
+		ctx, cancel := context.WithCancel(s.ctx)
+		f := newFetcher(ctx, s, from)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			f.run()
+		}()
+		st := &storer{syncer: s, ctx: ctx, fetcher: f, yield: yield, done: int(from - s.known.Size)}
+		err := st.run()
+		cancel()
+		<-done
+		if err != nil && !errors.Is(err, errStop) {
+			s.failed = err
+			yield(nil, err)
+		}
+	}
+}

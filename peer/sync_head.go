@@ -1,0 +1,127 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+
+	"arborist/merkle"
+	"arborist/proof"
+	"arborist/shard/corpus"
+)
+
+// head fetches and verifies key and head of the corpus, pins the key, and has
+// the store weigh the head against all that it knows. The head is on disk as
+// the last one known before anything that it lists is used.
+func (s *syncer) head() (note []byte, head proof.Checkpoint, err error) {
+	key := resource{kind: kindKey, corpus: s.corpus}
+	statement, err := s.src.get(s.ctx, key, maxStatement)
+	if err != nil {
+		return nil, head, err
+	}
+	v, err := openStatement(statement, s.corpus)
+	if err != nil {
+		return nil, head, s.src.fail(s.ctx, key, err)
+	}
+	at := resource{kind: kindCheckpoint, corpus: s.corpus}
+	if note, err = s.src.get(s.ctx, at, maxCheckpoint); err != nil {
+		return nil, head, err
+	}
+	if head, err = proof.OpenCheckpoint(note, v); err != nil {
+		return nil, head, s.src.fail(s.ctx, at, blameNote(err))
+	}
+	info, err := s.store.Follow(s.ctx, v)
+	switch {
+	case errors.Is(err, corpus.ErrKey):
+		return nil, head, s.src.fail(s.ctx, key, fmt.Errorf("%w: %w", ErrKey, err))
+	case err != nil:
+		return nil, head, err
+	case info.Own:
+		return nil, head, ErrOwn
+	}
+	if err := s.store.Certify(s.ctx, s.corpus.String(), statement); err != nil {
+		return nil, head, err
+	}
+	s.known = info
+	if info.Frozen {
+		return nil, head, fmt.Errorf("%w: arborist status tells more", ErrFrozen)
+	}
+	return note, head, s.remember(at, note, head)
+}
+
+// remember has the store accept the head as the last one known. A head that is
+// longer than the last one comes with the proof that it continues it.
+func (s *syncer) remember(at resource, note []byte, head proof.Checkpoint) error {
+	origin := s.corpus.String()
+	last, _, err := s.store.Head(s.ctx, origin)
+	if err != nil && !errors.Is(err, corpus.ErrNotFound) {
+		return err
+	}
+	if head.Size <= last.Size {
+		// Refused here, before anything else is asked of such a source.
+		if _, err := s.store.RememberHead(s.ctx, origin, note, nil); err != nil {
+			return s.blame(at, err)
+		}
+	}
+	if head.Size > s.known.Size {
+		if s.tree, err = openTree(s.ctx, s.src, s.corpus, head.Size, head.Root); err != nil {
+			return err
+		}
+	}
+	if head.Size <= last.Size {
+		return nil
+	}
+	var path []merkle.Hash
+	if last.Size > 0 {
+		root, err := merkle.RootAt(s.tree, last.Size)
+		if err != nil {
+			return err
+		}
+		if path, err = merkle.Consistency(s.tree, last.Size, head.Size); err != nil {
+			return err
+		}
+		if root != last.Root {
+			// Every hash of the tree was checked against the signed root, so
+			// this is the publisher's doing and not the source's.
+			err := s.store.ReportFork(s.ctx, origin, note, root, path)
+			if err == nil {
+				err = corpus.ErrEquivocation
+			}
+			return s.blame(at, err)
+		}
+	}
+	if _, err := s.store.RememberHead(s.ctx, origin, note, path); err != nil {
+		return s.blame(at, err)
+	}
+	return nil
+}
+
+// blameNote says what is wrong with a note in the words of this package.
+func blameNote(err error) error {
+	switch {
+	case errors.Is(err, proof.ErrTruncated):
+		return fmt.Errorf("%w: %w", ErrTruncated, err)
+	case errors.Is(err, proof.ErrTooLarge):
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	case errors.Is(err, proof.ErrFormat):
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	default:
+		return fmt.Errorf("%w: %w", ErrTampered, err)
+	}
+}
+
+// blame says why the store refuses what came from the source, in the words of
+// this package. Errors of the store itself stay what they are.
+func (s *syncer) blame(at resource, err error) error {
+	for _, word := range []struct{ theirs, ours error }{
+		{corpus.ErrEquivocation, ErrEquivocation},
+		{corpus.ErrFrozen, ErrFrozen},
+		{corpus.ErrRollback, ErrRollback},
+		{corpus.ErrRecord, ErrMalformed},
+		{corpus.ErrMismatch, ErrTampered},
+	} {
+		if errors.Is(err, word.theirs) {
+			return s.src.fail(s.ctx, at, fmt.Errorf("%w: %w", word.ours, err))
+		}
+	}
+	return err
+}
