@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"arborist/daemon/api"
+)
+
+func (a *app) addCommand() *cobra.Command {
+	var req api.AddRequest
+	cmd := &cobra.Command{
+		Use:     "add PATH… [--corpus NAME | --private]",
+		Short:   "Ingest files and folders",
+		Long:    "Ingest files and folders: Markdown, text and HTML. Says first whether peers will be able to read them.",
+		Example: "  arborist add ~/notes\n  arborist add --private ~/diary.md",
+		Args:    args(1, -1, "PATH…"),
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			for _, p := range paths {
+				abs, err := filepath.Abs(p)
+				if err != nil {
+					return fmt.Errorf("find %s: %w", p, err)
+				}
+				req.Paths = append(req.Paths, abs)
+			}
+			if req.Private {
+				a.note("These documents stay private: no peer can read them.")
+			} else {
+				a.note("Peers will be able to read these documents (corpus %s). To keep them to yourself, add --private.", corpusName(req.Corpus))
+			}
+			return a.with(cmd.Context(), func(s api.Service) error {
+				fn, done := a.progress()
+				res, err := s.Add(cmd.Context(), req, fn)
+				done()
+				if err != nil {
+					return err
+				}
+				return a.added(res)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.Corpus, "corpus", "", `corpus to list the documents in (default "main")`)
+	f.BoolVar(&req.Private, "private", false, "into the private crawl db, out of every peer's reach")
+	f.StringVar(&req.BaseURI, "base-uri", "", `what the documents' URIs start with (default "file:FOLDER/")`)
+	return cmd
+}
+
+func corpusName(name string) string {
+	if name == "" {
+		return "main"
+	}
+	return name
+}
+
+// added prints what an add did and gives it its exit code.
+func (a *app) added(res api.AddResult) error {
+	for _, f := range res.Failed {
+		a.note("failed: %s: %s", f.URI, f.Error)
+	}
+	err := a.emit(res, func(l *lines) {
+		l.printf("%s in %s (%s): %d new, %d unchanged, %d superseded, %d failed",
+			plural(res.Documents, "document"), plural(res.Chunks, "chunk"), byteSize(res.Bytes),
+			res.New, res.Unchanged, res.Superseded, len(res.Failed))
+	})
+	switch {
+	case err != nil || len(res.Failed) == 0:
+		return err
+	case res.Documents == 0:
+		return &exitError{api.CodeFailed.ExitCode()}
+	default:
+		return &exitError{api.CodePartial.ExitCode()}
+	}
+}

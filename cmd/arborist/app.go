@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"arborist/daemon"
+	"arborist/daemon/api"
+)
+
+// An app is one run of the command line: its streams and its global flags.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	terminal bool // err is a terminal: progress is welcome
+
+	home     string
+	json     bool
+	quiet    bool
+	logLevel string
+}
+
+// run parses and runs one command line and returns its exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if ctx.Err() != nil {
+		err = api.NewError(api.CodeInterrupted, errors.New("interrupted"), "what was done is kept; run the command again to go on")
+	}
+	return a.fail(err)
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "arborist",
+		Short: "A peer-to-peer, sharded, content-addressed document store",
+		Long: `Arborist keeps documents in content-addressed shards, finds passages in them,
+proves every passage it returns, and shares chosen corpora with peers. What you
+crawl or add with --private stays in a database of its own that no peer can reach.`,
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          verbs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.home, "home", defaultHome(), "folder that holds the store (env ARBORIST_HOME)")
+	flags.BoolVar(&a.json, "json", false, "answer in JSON, errors too")
+	flags.BoolVar(&a.quiet, "quiet", false, "no progress and no notes on stderr")
+	flags.StringVar(&a.logLevel, "log-level", "warn", "debug, info, warn or error")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err, "see: "+cmd.CommandPath()+" --help")
+	})
+	root.AddGroup(
+		&cobra.Group{ID: "daily", Title: "Daily jobs:"},
+		&cobra.Group{ID: "proof", Title: "Proofs:"},
+		&cobra.Group{ID: "share", Title: "Sharing:"},
+		&cobra.Group{ID: "keep", Title: "Keeping the store:"},
+	)
+	group := func(id string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = id
+			root.AddCommand(c)
+		}
+	}
+	group("daily", a.addCommand(), a.crawlCommand(), a.queryCommand(), a.catCommand(), a.showCommand(), a.historyCommand())
+	group("proof", a.proveCommand(), a.verifyCommand())
+	group("share", a.corpusCommand(), a.peerCommand())
+	group("keep", a.initCommand(), a.daemonCommand(), a.statusCommand(), a.checkCommand())
+	return root
+}
+
+func defaultHome() string {
+	if h := os.Getenv("ARBORIST_HOME"); h != "" {
+		return h
+	}
+	h, err := os.UserHomeDir()
+	if err != nil {
+		return ".arborist"
+	}
+	return filepath.Join(h, ".arborist")
+}
+
+// theHome is the home as an absolute path, so that messages and the daemon
+// mean the same folder.
+func (a *app) theHome() (daemon.Home, error) {
+	p, err := filepath.Abs(a.home)
+	if err != nil {
+		return "", fmt.Errorf("find home %s: %w", a.home, err)
+	}
+	return daemon.Home(p), nil
+}
+
+// with calls fn with the service of the home: the daemon's where one runs,
+// otherwise the home opened here and closed afterwards.
+func (a *app) with(ctx context.Context, fn func(api.Service) error) (err error) {
+	s, stop, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	return fn(s)
+}
+
+func (a *app) service(ctx context.Context) (api.Service, func() error, error) {
+	home, err := a.theHome()
+	if err != nil {
+		return nil, nil, err
+	}
+	if c, err := api.Dial(ctx, home.Socket()); err == nil {
+		return c, c.Close, nil
+	}
+	log, err := a.logger()
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := daemon.Open(ctx, daemon.Options{Home: home, Log: log})
+	if err != nil {
+		return nil, nil, err
+	}
+	return n, n.Close, nil
+}
+
+func (a *app) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
+		return nil, usage(fmt.Errorf("--log-level %q: %w", a.logLevel, err), "take debug, info, warn or error")
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})), nil
+}
+
+func usage(err error, hint string) error { return api.NewError(api.CodeUsage, err, hint) }
+
+// verbs is for commands that are only the home of others.
+func verbs(cmd *cobra.Command, got []string) error {
+	if len(got) == 0 {
+		return nil
+	}
+	return usage(fmt.Errorf("%s: there is no verb %q", cmd.CommandPath(), got[0]), "see: "+cmd.CommandPath()+" --help")
+}
+
+// args checks the number of arguments and says what is missing.
+func args(low, high int, names string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, got []string) error {
+		if len(got) >= low && (high < 0 || len(got) <= high) {
+			return nil
+		}
+		return usage(fmt.Errorf("%s: got %d arguments, want %s", cmd.CommandPath(), len(got), names),
+			"for example: "+strings.TrimSpace(cmd.Example))
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"arborist/daemon/api"
+)
+
+func (a *app) corpusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "corpus",
+		Short:   "Manage the corpora on this node",
+		Example: "  arborist corpus list",
+		Args:    verbs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.corpusListCommand(), a.corpusShowCommand(), a.corpusCreateCommand(), a.corpusKeyCommand())
+	return cmd
+}
+
+func (a *app) corpusListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List corpora, our own and followed ones",
+		Example: "  arborist corpus list",
+		Args:    args(0, 0, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.ListCorpora(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) { printCorpora(l, res.Corpora) })
+			})
+		},
+	}
+}
+
+func (a *app) corpusShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Say what is known of one corpus",
+		Example: "  arborist corpus show main",
+		Args:    args(1, 1, "NAME"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.ListCorpora(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, c := range res.Corpora {
+					if c.Origin == words[0] || c.Own && c.Name == words[0] {
+						return a.emit(c, func(l *lines) { printCorpora(l, []api.CorpusInfo{c}) })
+					}
+				}
+				return api.NewError(api.CodeNotFound, fmt.Errorf("no corpus %q on this node", words[0]), "see which there are: arborist corpus list")
+			})
+		},
+	}
+}
+
+func (a *app) corpusCreateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "create NAME",
+		Short:   "Make a corpus with a key of its own",
+		Example: "  arborist corpus create papers",
+		Args:    args(1, 1, "NAME"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.CreateCorpus(cmd.Context(), words[0])
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) { printCorpora(l, []api.CorpusInfo{res}) })
+			})
+		},
+	}
+}
+
+func (a *app) corpusKeyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "key NAME",
+		Short:   "Print the verifier key that checks a corpus's proofs",
+		Example: "  arborist corpus key main",
+		Args:    args(1, 1, "NAME"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.CorpusKey(cmd.Context(), words[0])
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) { l.printf("%s", res.Key) })
+			})
+		},
+	}
+}
+
+func printCorpora(l *lines, corpora []api.CorpusInfo) {
+	if len(corpora) == 0 {
+		l.printf("no corpora")
+	}
+	for _, c := range corpora {
+		kind := "followed"
+		if c.Own {
+			kind = "own"
+		}
+		if c.Peer != "" {
+			kind = "served by " + c.Peer
+		}
+		l.printf("%-12s %6d documents, log size %d  %s  (%s)", c.Name, c.Documents, c.Size, c.Origin, kind)
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"arborist/daemon/api"
+)
+
+func (a *app) crawlCommand() *cobra.Command {
+	var req api.CrawlRequest
+	cmd := &cobra.Command{
+		Use:   "crawl --seed-url URL [--ingest]",
+		Short: "Crawl one host breadth-first, into the private crawl db",
+		Long: `Crawl one exact host breadth-first from a seed, by its robots.txt. Without
+--ingest it prints the URLs that it finds; with it, pages go to the private crawl
+db, which no peer can read.`,
+		Example: "  arborist crawl --seed-url https://example.org/docs/ --ingest",
+		Args:    args(0, 0, "none: the seed is --seed-url URL"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if req.SeedURL == "" {
+				return usage(errors.New("crawl: no seed"), "for example: "+cmd.Example[2:])
+			}
+			if req.Ingest {
+				a.note("Pages go to the private crawl db: no peer can read them.")
+			}
+			return a.with(cmd.Context(), func(s api.Service) error { return a.crawl(cmd, s, req) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.SeedURL, "seed-url", "", "where to start")
+	f.IntVar(&req.Depth, "depth", 2, "how many links away from the seed")
+	f.IntVar(&req.MaxPages, "max-pages", 0, "stop after so many pages (0: no cap)")
+	f.BoolVar(&req.Ingest, "ingest", false, "store the pages in the private crawl db")
+	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
+	f.StringVar(&req.Author, "author", "", "author to record with the pages")
+	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host that redirects may lead to")
+	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
+	f.BoolVar(&req.Resume, "resume", false, "go on with a crawl that was cut short")
+	return cmd
+}
+
+// crawl runs the crawl. A URL list is printed as it grows.
+func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) error {
+	show, done := a.progress()
+	fn := func(p api.Progress) {
+		if p.Stage != "page" {
+			return
+		}
+		if req.Ingest {
+			if show != nil {
+				show(p)
+			}
+			return
+		}
+		if a.json {
+			a.emitJSON(struct {
+				URL    string `json:"url"`
+				Depth  int    `json:"depth"`
+				Status int    `json:"status"`
+			}{p.Item, p.Depth, p.Status})
+			return
+		}
+		l := &lines{}
+		l.printf("%s\t%d\t%d", p.Item, p.Depth, p.Status)
+		a.out.Write([]byte(l.b.String()))
+	}
+	res, err := s.Crawl(cmd.Context(), req, fn)
+	done()
+	if err != nil {
+		return err
+	}
+	for _, r := range res.Refused {
+		a.note("refused: %s: %s", r.URL, r.Reason)
+	}
+	for _, f := range res.Failed {
+		a.note("failed: %s: %s: %s", f.URL, f.Class, f.Error)
+	}
+	summary := func(l *lines) {
+		l.printf("%s: %d ingested, %d unchanged, %d refused, %d failed",
+			plural(res.Pages, "page"), res.Ingested, res.Unchanged, len(res.Refused), len(res.Failed))
+	}
+	if !req.Ingest && !a.json {
+		l := &lines{}
+		summary(l)
+		a.note("%s", l.b.String()[:l.b.Len()-1])
+	} else if err := a.emit(res, summary); err != nil {
+		return err
+	}
+	// A page that is not there, or that the site forbids, is a fact about the
+	// site. One that may come the next time is missing from the result.
+	for _, f := range res.Failed {
+		switch f.Class {
+		case "fetch_transient", "render_failed", "resource_limit":
+			return &exitError{api.CodePartial.ExitCode()}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+// Command arborist is the whole of Arborist on the command line: one file per
+// verb, each of them thin. A verb asks the daemon where one runs, and opens
+// the home itself where none does; what it does is the same.
+//
+// Answers go to stdout, everything else to stderr. Exit codes: 0 ok, 1 failed,
+// 2 usage, 3 partial, 4 proof or data invalid, 10 no store here, 11 store
+// locked, 130 interrupted.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is what this build calls itself.
+const version = "0.1.0"
+
+func main() {
+	os.Exit(Main())
+}
+
+// Main runs the command line of this process and returns its exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stderr)}
+	return a.run(ctx, os.Args[1:])
+}

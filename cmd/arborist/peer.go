@@ -1,0 +1,138 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"arborist/daemon/api"
+)
+
+func (a *app) peerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "peer",
+		Short:   "Join peers and follow their corpora",
+		Example: "  arborist peer sync /ip4/192.0.2.7/tcp/4707/p2p/12D3KooW… main",
+		Args:    verbs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.peerIDCommand(), a.peerJoinCommand(), a.peerListCommand(), a.peerCorporaCommand(), a.peerSyncCommand())
+	return cmd
+}
+
+func (a *app) peerIDCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "id",
+		Short:   "Print this node's peer ID and the addresses it listens at",
+		Example: "  arborist peer id",
+		Args:    args(0, 0, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.PeerID(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) {
+					l.printf("%s", res.PeerID)
+					for _, addr := range res.Addrs {
+						l.printf("%s", addr)
+					}
+					if len(res.Addrs) == 0 {
+						l.printf("not listening: start the daemon with arborist daemon")
+					}
+				})
+			})
+		},
+	}
+}
+
+func (a *app) peerJoinCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "join MULTIADDR",
+		Short:   "Connect to a peer",
+		Example: "  arborist peer join /ip4/192.0.2.7/tcp/4707/p2p/12D3KooW…",
+		Args:    args(1, 1, "MULTIADDR"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.Join(cmd.Context(), words[0])
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) { l.printf("connected to %s", res.PeerID) })
+			})
+		},
+	}
+}
+
+func (a *app) peerListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List connected peers",
+		Example: "  arborist peer list",
+		Args:    args(0, 0, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.ListPeers(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) {
+					if len(res.Peers) == 0 {
+						l.printf("no peers")
+					}
+					for _, p := range res.Peers {
+						l.printf("%s  %s  %.1f ms", p.PeerID, p.Direction, p.LatencyMS)
+						for _, addr := range p.Addrs {
+							l.printf("  %s", addr)
+						}
+					}
+				})
+			})
+		},
+	}
+}
+
+func (a *app) peerCorporaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "corpora [PEER]",
+		Short:   "List the corpora that a peer serves",
+		Example: "  arborist peer corpora 12D3KooW…",
+		Args:    args(0, 1, "PEER or none"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			id := ""
+			if len(words) > 0 {
+				id = words[0]
+			}
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.PeerCorpora(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) { printCorpora(l, res.Corpora) })
+			})
+		},
+	}
+}
+
+func (a *app) peerSyncCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "sync PEER|URL CORPUS",
+		Short:   "Follow a corpus: fetch what is missing, verify every byte",
+		Example: "  arborist peer sync /ip4/192.0.2.7/tcp/4707/p2p/12D3KooW… main",
+		Args:    args(2, 2, "PEER CORPUS"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			req := api.SyncRequest{From: words[0], Corpus: words[1]}
+			return a.with(cmd.Context(), func(s api.Service) error {
+				fn, done := a.progress()
+				res, err := s.Sync(cmd.Context(), req, fn)
+				done()
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) {
+					l.printf("%s in %s (%s) fetched, each verified; %d were here already",
+						plural(res.Documents, "document"), plural(res.Chunks, "chunk"), byteSize(res.Bytes), res.Resumed)
+					printCorpora(l, []api.CorpusInfo{res.Corpus})
+				})
+			})
+		},
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"arborist/daemon/api"
+	"arborist/document"
+)
+
+func (a *app) proveCommand() *cobra.Command {
+	var corpus, out string
+	cmd := &cobra.Command{
+		Use:   "prove ROOT CHUNK [-o FILE]",
+		Short: "Write a proof file that anybody can check offline",
+		Long: `Write a proof that a chunk stands in a document and, where a corpus lists the
+document, in that corpus. The file holds the passage itself.`,
+		Example: "  arborist prove bafkrei… 3 -o passage.proof",
+		Args:    args(2, 2, "ROOT CHUNK"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			root, err := document.ParseRoot(words[0])
+			if err != nil {
+				return usage(err, "a root starts with bafkrei; arborist query shows it with each hit")
+			}
+			index, err := strconv.ParseUint(words[1], 10, 64)
+			if err != nil {
+				return usage(fmt.Errorf("chunk %q is not a number", words[1]), "the first chunk is 0")
+			}
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.Prove(cmd.Context(), api.ProveRequest{Root: root, Chunk: index, Corpus: corpus})
+				if err != nil {
+					return err
+				}
+				return a.proved(res, out)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&corpus, "corpus", "", "the corpus to prove it in (default: one that lists it)")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: stdout)")
+	return cmd
+}
+
+func (a *app) proved(res api.ProveResult, out string) error {
+	text := []byte(res.Text)
+	if a.json {
+		text = append(append([]byte{}, res.JSON...), '\n')
+	}
+	if out == "" {
+		_, err := a.out.Write(text)
+		return err
+	}
+	if err := os.WriteFile(out, text, 0o644); err != nil {
+		return fmt.Errorf("write proof: %w", err)
+	}
+	a.note("wrote %s (%s); check it with: arborist-verify %s", out, byteSize(int64(len(text))), out)
+	return nil
+}

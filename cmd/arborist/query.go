@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"arborist/daemon/api"
+)
+
+func (a *app) queryCommand() *cobra.Command {
+	var req api.QueryRequest
+	cmd := &cobra.Command{
+		Use:   "query TEXT…",
+		Short: "Find passages, each with its proof",
+		Long: `Find passages in every shard and in the private crawl db, in one ranking.
+Words are literal; "quoted words" are a phrase. Nothing leaves this machine.`,
+		Example: "  arborist query merkle inclusion proof",
+		Args:    args(1, -1, "TEXT"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			req.Text = strings.Join(words, " ")
+			if err := absolute(&req); err != nil {
+				return err
+			}
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.Query(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) { printHits(l, req, res) })
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&req.Limit, "limit", 10, "hits a page")
+	f.IntVar(&req.Offset, "offset", 0, "hits to skip")
+	f.StringVar(&req.DB, "db", "", "search this shard file alone")
+	f.StringArrayVar(&req.IncludeShards, "include-shard", nil, "search this shard file too")
+	f.BoolVar(&req.NoCrawlDB, "no-crawl-db", false, "leave the private crawl db out")
+	f.StringVar(&req.Corpus, "corpus", "", "only documents of this corpus")
+	return cmd
+}
+
+// absolute makes paths mean the same to a daemon that runs elsewhere.
+func absolute(req *api.QueryRequest) error {
+	paths := []*string{&req.DB}
+	for i := range req.IncludeShards {
+		paths = append(paths, &req.IncludeShards[i])
+	}
+	for _, p := range paths {
+		if *p == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*p)
+		if err != nil {
+			return fmt.Errorf("find %s: %w", *p, err)
+		}
+		*p = abs
+	}
+	return nil
+}
+
+// passageWidth is how much of a passage the terminal shows, in bytes.
+const passageWidth = 480
+
+func printHits(l *lines, req api.QueryRequest, res api.QueryResult) {
+	if len(res.Hits) == 0 {
+		l.printf("nothing found for %q (%d ms)", req.Text, res.TookMS)
+		return
+	}
+	for _, h := range res.Hits {
+		title := h.Title
+		if title == "" {
+			title = h.URI
+		}
+		l.printf("%d. %s", h.Rank, title)
+		l.printf("   %s  (%s, score %.2f)", h.URI, where(h), h.Score)
+		l.printf("%s", indent(shorten(h.Text, passageWidth), "   │ "))
+		l.printf("   proof: chunk %d of %d, verified; keep it with: arborist prove %s %d", h.Chunk, h.Chunks, h.Root, h.Chunk)
+	}
+	all := "passages with all words"
+	if res.Mode == "or" {
+		all = "passages with any of the words (none has all)"
+	}
+	l.printf("%d–%d of %d %s, %d ms", res.Hits[0].Rank, res.Hits[len(res.Hits)-1].Rank, res.Total, all, res.TookMS)
+}
+
+func where(h api.Hit) string {
+	if h.Source == "crawl" {
+		return "private crawl db"
+	}
+	return h.Source
+}
+
+// shorten cuts s at a character boundary.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimRight(s[:n], " \n\t") + " …"
+}

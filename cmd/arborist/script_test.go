@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"arborist/proof/report"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"arborist":        func() { os.Exit(Main()) },
+		"arborist-verify": func() { os.Exit(report.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestCommandLine runs testdata/script: each file is a story, its name the
+// promise.
+func TestCommandLine(t *testing.T) {
+	site := testSite(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("ARBORIST_HOME", env.WorkDir+"/home")
+			env.Setenv("SITE", site)
+			env.Setenv("DEAD", deadAddress(t))
+			// Bytes that a txtar file cannot hold.
+			return os.WriteFile(env.WorkDir+"/binary.bin", []byte("\x7fELF\x00\x01\x02\x00"), 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    cmdExits,
+			"waitfor":  cmdWaitFor,
+			"fifo":     cmdFifo,
+			"huge":     cmdHuge,
+			"setfrom":  cmdSetFrom,
+			"onelined": cmdOneLined,
+		},
+	})
+}
+
+// cmdExits runs a command and demands one exit code: exits CODE COMMAND…
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	got := "0"
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("%s: exit code %s, want %s", strings.Join(args[1:], " "), got, args[0])
+	}
+}
+
+// cmdOneLined demands that the last command said one clear line on stderr,
+// with at most the next step below it.
+func cmdOneLined(ts *testscript.TestScript, _ bool, _ []string) {
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile("stderr")), "\n")
+	var said []string
+	for _, l := range lines {
+		if strings.HasPrefix(l, "arborist: ") || strings.HasPrefix(l, "error: ") || strings.HasPrefix(l, "failed: ") {
+			said = append(said, l)
+		}
+	}
+	if len(said) != 1 {
+		ts.Fatalf("want one line that says what is wrong, got %q", lines)
+	}
+}
+
+// cmdWaitFor waits until a file is there: waitfor FILE
+func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("%s never came", args[0])
+}
+
+func cmdFifo(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
+}
+
+// cmdHuge makes a sparse file of 200 MB.
+func cmdHuge(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(path, []byte("text at its start\n"), 0o600))
+	ts.Check(os.Truncate(path, 200<<20))
+}
+
+// cmdSetFrom sets a variable from the first match of a "key":"value" in a
+// file of JSON: setfrom VAR FILE KEY
+func cmdSetFrom(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[1])
+	_, rest, ok := strings.Cut(text, fmt.Sprintf("%q:", args[2]))
+	if !ok {
+		ts.Fatalf("%s has no key %q: %s", args[1], args[2], text)
+	}
+	rest = strings.TrimLeft(rest, `["`)
+	end := strings.IndexAny(rest, `",}]`)
+	ts.Setenv(args[0], rest[:end])
+}
+
+// testSite serves a small site on loopback and returns its address.
+func testSite(t *testing.T) string {
+	pages := map[string]string{
+		"/":             `<title>Home</title><p>The quarry opens at dawn and the granite is cut by noon.</p><a href="/deep">deep</a> <a href="/secret/x">no</a>`,
+		"/deep":         `<title>Deep</title><p>Under the granite lies a private seam of marble that nobody has mapped.</p><a href="/gone">gone</a>`,
+		"/robots.txt":   "User-agent: *\nDisallow: /secret/\n",
+		"/secret/x":     `<p>never fetched</p>`,
+		"/empty":        "",
+		"/binary":       "\x7fELF\x00\x01\x02",
+		"/secret/start": `<p>never fetched</p>`,
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		if r.URL.Path == "/robots.txt" {
+			w.Header().Set("Content-Type", "text/plain")
+		} else {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		}
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// deadAddress is a loopback address at which nothing listens.
+func deadAddress(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String() + "/"
+}

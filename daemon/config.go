@@ -1,0 +1,96 @@
+package daemon
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"arborist/daemon/api"
+)
+
+// homeFormat is the layout of a home that this version reads and writes.
+const homeFormat = 1
+
+// maxConfig is far more than any config.toml needs.
+const maxConfig = 1 << 20
+
+// A Config is config.toml. A missing key has the default that its comment
+// names; an unknown one is refused, because it is most likely a typing error.
+type Config struct {
+	// Format is the layout of the home.
+	Format int `toml:"format"`
+	Peer   struct {
+		// Listen holds the multiaddrs that peers can reach. Default: TCP and
+		// QUIC on all interfaces at port 4707, or at a free one where that is
+		// taken.
+		Listen []string `toml:"listen"`
+	} `toml:"peer"`
+	Crawl struct {
+		// UserAgent names the crawler to web servers. Default: see crawl.
+		UserAgent string `toml:"user_agent"`
+		// DB is the path of the private crawl db. Default: crawl/web.db. The
+		// environment variable CRAWL_DB overrides it.
+		DB string `toml:"db"`
+	} `toml:"crawl"`
+}
+
+const newConfig = `# Arborist home. What each key means: docs/configuration in README.md.
+format = 1
+
+[peer]
+# Addresses that peers can reach, for example ["/ip4/0.0.0.0/tcp/4707"].
+# listen = []
+
+[crawl]
+# How the crawler names itself to web servers, with a way to reach you.
+# user_agent = "Arborist/0.1 (+https://example.org/contact)"
+`
+
+func readConfig(path string) (cfg Config, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return cfg, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return cfg, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(b) > maxConfig {
+		return cfg, configError(path, fmt.Errorf("over %d bytes", maxConfig))
+	}
+	// The format is read leniently first: a home of a newer version must be
+	// recognised as such, not refused for a key that this version lacks.
+	var probe struct {
+		Format int `toml:"format"`
+	}
+	if _, err := toml.NewDecoder(bytes.NewReader(b)).Decode(&probe); err != nil {
+		return cfg, configError(path, err)
+	}
+	if probe.Format > homeFormat {
+		return Config{Format: probe.Format}, nil
+	}
+	meta, err := toml.NewDecoder(bytes.NewReader(b)).Decode(&cfg)
+	if err != nil {
+		return cfg, configError(path, err)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		names := make([]string, len(unknown))
+		for i, k := range unknown {
+			names[i] = k.String()
+		}
+		return cfg, configError(path, fmt.Errorf("unknown key %s", strings.Join(names, ", ")))
+	}
+	if cfg.Format < 1 {
+		return cfg, configError(path, fmt.Errorf("format is %d, want %d", cfg.Format, homeFormat))
+	}
+	return cfg, nil
+}
+
+func configError(path string, err error) error {
+	return api.NewError(api.CodeUsage, fmt.Errorf("read %s: %w", path, err), "correct the file, or remove the line to get the default")
+}

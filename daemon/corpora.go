@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+
+	"arborist/daemon/api"
+	"arborist/proof"
+	"arborist/shard"
+	"arborist/shard/corpus"
+)
+
+// maxKeyFile is far more than a signing key takes.
+const maxKeyFile = 4096
+
+// corpusName is what a corpus can be called: it stands in file names, URLs and
+// key names.
+var errCorpusName = errors.New("a corpus name has 1 to 32 of a-z, 0-9 and hyphens, and starts with a letter")
+
+func checkCorpusName(name string) error {
+	if ok, _ := regexp.MatchString(`^[a-z][a-z0-9-]{0,31}$`, name); !ok {
+		return api.NewError(api.CodeUsage, fmt.Errorf("name corpus %.40q: %w", name, errCorpusName), "")
+	}
+	return nil
+}
+
+// createCorpus makes one of our own corpora with its key; where it is there
+// already, it changes nothing.
+func createCorpus(ctx context.Context, home Home, shared *shard.Shared, peerID, name string) (corpus.Info, error) {
+	if err := checkCorpusName(name); err != nil {
+		return corpus.Info{}, err
+	}
+	path := home.CorpusKey(name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		var seed [32]byte
+		rand.Read(seed[:]) // never fails: crypto/rand
+		s, err := proof.NewSigner(peerID+"/"+name, seed)
+		if err != nil {
+			return corpus.Info{}, err
+		}
+		if err := writeNew(path, []byte(s.PrivateKey()+"\n")); err != nil {
+			return corpus.Info{}, fmt.Errorf("write key of corpus %s: %w", name, err)
+		}
+	}
+	signer, err := loadSigner(home, name)
+	if err != nil {
+		return corpus.Info{}, err
+	}
+	info, err := shared.Corpora().Create(ctx, name, signer.Verifier())
+	if err != nil {
+		return corpus.Info{}, explain(err)
+	}
+	return info, nil
+}
+
+// loadSigner reads the signing key of one of our own corpora.
+func loadSigner(home Home, name string) (*proof.Signer, error) {
+	path := home.CorpusKey(name)
+	b, err := readSmall(path, maxKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read key of corpus %s: %w", name, err)
+	}
+	s, err := proof.ParseSigner(trimNewline(b))
+	if err != nil {
+		return nil, api.NewError(api.CodeInvalid, fmt.Errorf("read key %s: %w", path, err), "restore the key file from a backup: without it the corpus cannot grow")
+	}
+	return s, nil
+}
+
+// ListCorpora implements [api.Corpora].
+func (n *Node) ListCorpora(ctx context.Context) (api.CorporaResult, error) {
+	infos, err := n.shared.Corpora().List(ctx)
+	if err != nil {
+		return api.CorporaResult{}, explain(err)
+	}
+	res := api.CorporaResult{Corpora: []api.CorpusInfo{}}
+	for _, c := range infos {
+		res.Corpora = append(res.Corpora, corpusInfo(c))
+	}
+	return res, nil
+}
+
+// CreateCorpus implements [api.Corpora].
+func (n *Node) CreateCorpus(ctx context.Context, name string) (api.CorpusInfo, error) {
+	info, err := createCorpus(ctx, n.home, n.shared, n.id, name)
+	if err != nil {
+		return api.CorpusInfo{}, err
+	}
+	return corpusInfo(info), nil
+}
+
+// CorpusKey implements [api.Corpora].
+func (n *Node) CorpusKey(ctx context.Context, name string) (api.CorpusKeyResult, error) {
+	info, err := n.lookupCorpus(ctx, name)
+	if err != nil {
+		return api.CorpusKeyResult{}, err
+	}
+	return api.CorpusKeyResult{Name: info.Name, Key: info.Key}, nil
+}
+
+// lookupCorpus finds a corpus by short name or origin.
+func (n *Node) lookupCorpus(ctx context.Context, name string) (corpus.Info, error) {
+	info, err := n.shared.Corpora().Lookup(ctx, name)
+	if errors.Is(err, corpus.ErrNotFound) {
+		return info, api.NewError(api.CodeNotFound, fmt.Errorf("no corpus %q on this node", name), "see which there are: arborist corpus list")
+	}
+	return info, explain(err)
+}
+
+func corpusInfo(c corpus.Info) api.CorpusInfo {
+	return api.CorpusInfo{
+		Name: c.Name, Publisher: c.Publisher, Origin: c.Origin,
+		Size: c.Size, Documents: c.Documents, Own: c.Own,
+		Head: base64.StdEncoding.EncodeToString(c.Root[:]),
+	}
+}

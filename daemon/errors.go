@@ -1,0 +1,104 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+
+	"arborist/crawl"
+	"arborist/crawl/egress"
+	"arborist/daemon/api"
+	"arborist/document"
+	"arborist/peer"
+	"arborist/shard"
+	"arborist/shard/corpus"
+)
+
+// An explanation gives an error of the rooms below its code and next step for
+// the outside. An empty hint means that the error's own text has it.
+type explanation struct {
+	err  error
+	code api.Code
+	hint string
+}
+
+// explanations holds the errors that a caller can do something about, the most
+// telling first: an error may wrap several.
+func explanations() []explanation {
+	return []explanation{
+		{shard.ErrNoWords, api.CodeUsage, "type at least one word"},
+		{shard.ErrNewer, api.CodeNewer, "use the newer version, or another --home"},
+		{corpus.ErrNewer, api.CodeNewer, "use the newer version, or another --home"},
+		{shard.ErrCorrupt, api.CodeInvalid, "see what else is damaged: arborist check"},
+		{corpus.ErrCorrupt, api.CodeInvalid, "see what else is damaged: arborist check"},
+		{shard.ErrKind, api.CodeInvalid, "give a shard file, such as HOME/shards/00.db"},
+		{shard.ErrUnsafe, api.CodeDenied, "copy it to a plain file of its own"},
+		{shard.ErrSet, api.CodeInvalid, "bring the missing file back from a backup"},
+		{shard.ErrNotFound, api.CodeNotFound, "see what is here: arborist query WORDS"},
+
+		{crawl.ErrSeedURL, api.CodeUsage, ""},
+		{crawl.ErrSeedAddress, api.CodeDenied, ""},
+		{crawl.ErrSeedRobots, api.CodeDenied, ""},
+		{crawl.ErrSeedUnreachable, api.CodeUnavailable, ""},
+		{crawl.ErrSeedRedirect, api.CodeFailed, ""},
+		{crawl.ErrSeedNotPage, api.CodeFailed, ""},
+		{crawl.ErrHost, api.CodeUsage, "give a host name, with a port where it has one"},
+		{crawl.ErrNothingToResume, api.CodeNotFound, ""},
+		{crawl.ErrOtherCrawl, api.CodeUsage, ""},
+		{crawl.ErrBusy, api.CodeLocked, ""},
+		{egress.ErrDenied, api.CodeDenied, ""},
+
+		{peer.ErrTampered, api.CodeInvalid, "nothing of it was stored; sync from another peer"},
+		{peer.ErrEquivocation, api.CodeInvalid, "both signed heads are kept as evidence; ask the publisher"},
+		{peer.ErrRollback, api.CodeInvalid, "sync from another peer that follows the corpus"},
+		{peer.ErrKey, api.CodeInvalid, "do not trust this source; ask the publisher"},
+		{peer.ErrMalformed, api.CodeInvalid, "sync from another peer"},
+		{peer.ErrTruncated, api.CodeUnavailable, "run the command again: it goes on where it was"},
+		{peer.ErrTooLarge, api.CodeInvalid, "sync from another peer"},
+		{peer.ErrTooSlow, api.CodeUnavailable, "run the command again: it goes on where it was"},
+		{peer.ErrBusy, api.CodeUnavailable, ""},
+		{peer.ErrUnavailable, api.CodeUnavailable, "see that the peer's daemon runs and that the address is right; what came is kept"},
+		{peer.ErrNotConnected, api.CodeUnavailable, "arborist peer join MULTIADDR"},
+		{peer.ErrAddress, api.CodeUsage, ""},
+		{peer.ErrSelf, api.CodeUsage, "name another node"},
+		{peer.ErrNoService, api.CodeUnavailable, ""},
+		{peer.ErrAmbiguous, api.CodeUsage, "list them: arborist peer corpora PEER"},
+		{peer.ErrNoCorpus, api.CodeNotFound, "list what it serves: arborist peer corpora PEER"},
+		{peer.ErrMissing, api.CodeNotFound, "list what it serves: arborist peer corpora PEER"},
+		{peer.ErrOwn, api.CodeUsage, "it is here already: arborist corpus list"},
+		{peer.ErrSyncing, api.CodeLocked, "wait for it to end"},
+		{peer.ErrFrozen, api.CodeInvalid, "both signed heads are kept as evidence; ask the publisher"},
+		{peer.ErrKeyFile, api.CodeFailed, ""},
+
+		{corpus.ErrBehind, api.CodeInvalid, "the home is older than what it has signed: bring back a newer backup"},
+		{corpus.ErrFrozen, api.CodeInvalid, "both signed heads are kept as evidence; ask the publisher"},
+		{corpus.ErrKey, api.CodeInvalid, "bring back the key file of this corpus from a backup"},
+		{corpus.ErrNotOwn, api.CodeDenied, "add to a corpus of your own: arborist corpus create NAME"},
+		{corpus.ErrName, api.CodeUsage, ""},
+		{corpus.ErrNotFound, api.CodeNotFound, "see which there are: arborist corpus list"},
+		{document.ErrCID, api.CodeUsage, "a root starts with bafkrei; arborist query shows it with each hit"},
+		{context.DeadlineExceeded, api.CodeUnavailable, "try again"},
+	}
+}
+
+// explain turns an error of the rooms below into an [*api.Error], unless it is
+// one already or tells a stranger nothing that its text does not.
+func explain(err error) error {
+	var known *api.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	var query *shard.QueryError
+	if errors.As(err, &query) {
+		return api.NewError(api.CodeUsage, err, "ask with fewer or shorter words")
+	}
+	for _, e := range explanations() {
+		if errors.Is(err, e.err) {
+			return api.NewError(e.code, err, e.hint)
+		}
+	}
+	return err
+}
+
+func isNotFound(err error) bool {
+	return errors.Is(err, corpus.ErrNotFound) || errors.Is(err, shard.ErrNotFound)
+}

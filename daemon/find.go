@@ -1,0 +1,249 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"arborist/daemon/api"
+	"arborist/document"
+	"arborist/proof"
+	"arborist/shard"
+)
+
+// Sources of hits, as the command line names them.
+const (
+	sourceShared = "shared"
+	sourceCrawl  = "crawl"
+	sourceFile   = "file"
+)
+
+// Limits of one page of hits.
+const (
+	defaultLimit = 10
+	maxLimit     = 1000
+	maxOffset    = 100_000
+)
+
+// Query implements [api.Finder]. Every hit was verified against its own proof.
+func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryResult, err error) {
+	start := time.Now()
+	q := shard.Query{Text: req.Text, Limit: req.Limit, Offset: req.Offset}
+	if q.Limit == 0 {
+		q.Limit = defaultLimit
+	}
+	if q.Limit < 0 || q.Limit > maxLimit || q.Offset < 0 || q.Offset > maxOffset {
+		return res, api.NewError(api.CodeUsage, fmt.Errorf("query: limit %d, offset %d", req.Limit, req.Offset),
+			fmt.Sprintf("take a limit of 1 to %d and an offset of 0 to %d", maxLimit, maxOffset))
+	}
+	if req.Corpus != "" {
+		info, err := n.lookupCorpus(ctx, req.Corpus)
+		if err != nil {
+			return res, err
+		}
+		q.Corpus = info.Origin
+	}
+	set, err := n.searchSet(req)
+	if err != nil {
+		return res, err
+	}
+	defer set.close()
+	found, err := shard.Search(ctx, set.files, q)
+	if err != nil {
+		return res, explain(err)
+	}
+	res = api.QueryResult{Hits: []api.Hit{}, Total: found.Total, Mode: found.Mode}
+	check := new(proof.Checker) // hits of one corpus share a signature
+	for i, h := range found.Hits {
+		hit, err := n.hit(ctx, check, h, set.source[h.File])
+		if err != nil {
+			return res, err
+		}
+		hit.Rank = req.Offset + i + 1
+		res.Hits = append(res.Hits, hit)
+	}
+	res.TookMS = time.Since(start).Milliseconds()
+	return res, nil
+}
+
+// A searchSet is the files of one query and what each is to its owner.
+type searchSet struct {
+	files  []*shard.File
+	source map[*shard.File]string
+	opened []*shard.File
+}
+
+func (s *searchSet) close() {
+	for _, f := range s.opened {
+		f.Close()
+	}
+}
+
+func (s *searchSet) add(source string, files ...*shard.File) {
+	for _, f := range files {
+		s.files = append(s.files, f)
+		s.source[f] = source
+	}
+}
+
+func (n *Node) searchSet(req api.QueryRequest) (*searchSet, error) {
+	s := &searchSet{source: map[*shard.File]string{}}
+	foreign := req.IncludeShards
+	if req.DB != "" {
+		foreign = append([]string{req.DB}, foreign...)
+	} else {
+		s.add(sourceShared, n.shared.Files()...)
+		// A corpus holds shared documents only, so the crawl db cannot answer
+		// for one, and its words must not weigh in.
+		if !req.NoCrawlDB && req.Corpus == "" {
+			s.add(sourceCrawl, n.private.File())
+		}
+	}
+	for _, path := range foreign {
+		f, err := shard.OpenForeign(path)
+		if err != nil {
+			s.close()
+			return nil, explain(err)
+		}
+		s.opened = append(s.opened, f)
+		s.add(sourceFile, f)
+	}
+	return s, nil
+}
+
+// hit proves one search hit and verifies the proof as a stranger would.
+func (n *Node) hit(ctx context.Context, check *proof.Checker, h shard.Hit, source string) (api.Hit, error) {
+	p := passageProof(h.Passage)
+	expect := proof.Expect{Root: &h.Root, Text: h.Passage.Text}
+	if source == sourceShared {
+		key, err := n.addLog(ctx, p, h.Root, h.Location.Corpus)
+		if err != nil {
+			return api.Hit{}, err
+		}
+		expect.Key = key
+	}
+	claim, err := check.Verify(p, expect)
+	if err != nil {
+		return api.Hit{}, api.NewError(api.CodeInvalid, fmt.Errorf("verify chunk %d of %s: %w", h.Index, h.Root, err), "look for damage: arborist check")
+	}
+	text, err := p.MarshalText()
+	if err != nil {
+		return api.Hit{}, err
+	}
+	return api.Hit{
+		Score: h.Score, Root: h.Root, Chunk: claim.Chunk, Chunks: claim.Chunks,
+		URI: h.Location.URI, Title: h.Location.Title, Text: string(h.Passage.Text),
+		Source: source, Corpus: h.Location.Corpus, Proof: string(text),
+	}, nil
+}
+
+func passageProof(p shard.Passage) *proof.Proof {
+	return &proof.Proof{Chunk: proof.Inclusion{Index: p.Index, Path: p.Path}, Header: p.Header}
+}
+
+// addLog completes a proof with the log of the corpus that lists the document,
+// and returns that corpus's key. A document that is in no log keeps the short
+// form: a crash between shard and log can leave one.
+func (n *Node) addLog(ctx context.Context, p *proof.Proof, root document.Root, origin string) (*proof.Verifier, error) {
+	part, err := n.shared.Corpora().Prove(ctx, origin, root)
+	if isNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	info, err := n.lookupCorpus(ctx, origin)
+	if err != nil {
+		return nil, err
+	}
+	key, err := proof.ParseVerifier(info.Key)
+	if err != nil {
+		return nil, err
+	}
+	p.Log = part
+	return key, nil
+}
+
+// Prove implements [api.Finder]. The proof file holds the passage.
+func (n *Node) Prove(ctx context.Context, req api.ProveRequest) (res api.ProveResult, err error) {
+	passage, source, err := n.passage(ctx, req.Root, req.Chunk)
+	if err != nil {
+		return res, err
+	}
+	p := passageProof(passage)
+	p.Text = passage.Text
+	if req.Corpus != "" || source == sourceShared {
+		origin, err := n.listing(ctx, req.Root, req.Corpus)
+		if err != nil {
+			return res, err
+		}
+		if origin != "" {
+			if _, err := n.addLog(ctx, p, req.Root, origin); err != nil {
+				return res, err
+			}
+		}
+	}
+	text, err := p.MarshalText()
+	if err != nil {
+		return res, err
+	}
+	twin, err := p.MarshalJSON()
+	if err != nil {
+		return res, err
+	}
+	return api.ProveResult{Text: string(text), JSON: twin}, nil
+}
+
+// listing says which corpus a proof of root goes by: the one asked for, or the
+// first that lists it, or none.
+func (n *Node) listing(ctx context.Context, root document.Root, name string) (string, error) {
+	origins, err := n.shared.Corpora().Listed(ctx, root)
+	if err != nil {
+		return "", explain(err)
+	}
+	if name == "" {
+		if len(origins) == 0 {
+			return "", nil
+		}
+		return origins[0], nil
+	}
+	info, err := n.lookupCorpus(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range origins {
+		if o == info.Origin {
+			return o, nil
+		}
+	}
+	return "", api.NewError(api.CodeNotFound, fmt.Errorf("corpus %s does not list %s", name, root), "see where it is: arborist show "+root.String())
+}
+
+// passage finds a chunk in the shared shards, or else in the crawl db.
+func (n *Node) passage(ctx context.Context, root document.Root, index uint64) (shard.Passage, string, error) {
+	for _, store := range []struct {
+		name string
+		read func(context.Context, document.Root, uint64) (shard.Passage, error)
+	}{{sourceShared, n.shared.Passage}, {sourceCrawl, n.private.File().Passage}} {
+		p, err := store.read(ctx, root, index)
+		if !errors.Is(err, shard.ErrNotFound) {
+			return p, store.name, explain(err)
+		}
+		// The document may be here and the chunk not.
+		if first, err := store.read(ctx, root, 0); err == nil {
+			return p, store.name, api.NewError(api.CodeNotFound,
+				fmt.Errorf("document %s has no chunk %d: it has %d, counted from 0", root, index, first.Header.Chunks), "take a smaller number")
+		}
+	}
+	return shard.Passage{}, "", missing(root, shard.ErrNotFound)
+}
+
+// missing says of a document that it is in none of the stores, where err says
+// that it is not in the one asked last.
+func missing(root document.Root, err error) error {
+	if errors.Is(err, shard.ErrNotFound) {
+		return api.NewError(api.CodeNotFound, fmt.Errorf("document %s is not on this node", root), "see what is here: arborist query WORDS")
+	}
+	return explain(err)
+}

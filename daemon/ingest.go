@@ -1,0 +1,180 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"arborist/crawl"
+	"arborist/daemon/api"
+	"arborist/ingest"
+	"arborist/ingest/source"
+)
+
+// Add implements [api.Ingester].
+func (n *Node) Add(ctx context.Context, req api.AddRequest, fn api.ProgressFunc) (res api.AddResult, err error) {
+	res.Failed = []api.Failure{}
+	if len(req.Paths) == 0 {
+		return res, api.NewError(api.CodeUsage, errors.New("add: no path given"), "name a file or a folder")
+	}
+	sink, err := n.addSink(ctx, req)
+	if err != nil {
+		return res, err
+	}
+	for _, path := range req.Paths {
+		src, err := addSource(path, req)
+		if err != nil {
+			return res, err
+		}
+		report, err := n.run(ctx, src, sink, fn, res)
+		addReport(&res, report)
+		if err != nil {
+			return res, err
+		}
+	}
+	return res, nil
+}
+
+// addSink says where added documents go: the private store, or one of our own
+// corpora.
+func (n *Node) addSink(ctx context.Context, req api.AddRequest) (ingest.Sink, error) {
+	if req.Private {
+		if req.Corpus != "" {
+			return nil, api.NewError(api.CodeUsage, errors.New("add: a private document is in no corpus"), "give --private or --corpus, not both")
+		}
+		return n.private, nil
+	}
+	name := req.Corpus
+	if name == "" {
+		name = MainCorpus
+	}
+	info, err := n.lookupCorpus(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Own {
+		return nil, api.NewError(api.CodeDenied, fmt.Errorf("add to corpus %s: %s publishes it", name, info.Publisher), "add to a corpus of your own: arborist corpus create NAME")
+	}
+	signer, err := loadSigner(n.home, info.Name)
+	if err != nil {
+		return nil, err
+	}
+	return n.shared.Publisher(info.Origin, signer), nil
+}
+
+func addSource(path string, req api.AddRequest) (*source.Directory, error) {
+	if !filepath.IsAbs(path) {
+		return nil, api.NewError(api.CodeUsage, fmt.Errorf("add %s: not an absolute path", path), "")
+	}
+	if _, err := os.Lstat(path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, api.NewError(api.CodeNotFound, fmt.Errorf("add %s: no such file or folder", path), "check the path")
+		}
+		return nil, api.NewError(api.CodeFailed, fmt.Errorf("add: %w", err), "check the permissions")
+	}
+	d := &source.Directory{Path: path, BaseURI: req.BaseURI}
+	// Private documents keep their place on this machine in their URI; shared
+	// ones never show it to peers.
+	if req.Private && d.BaseURI == "" {
+		u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
+		if st, err := os.Stat(path); err == nil && !st.IsDir() {
+			u.Path = filepath.ToSlash(filepath.Dir(path))
+		}
+		d.BaseURI = u.JoinPath("/").String()
+	}
+	return d, nil
+}
+
+// run runs a source through the pipeline into a sink and reports progress on
+// top of what base counts already.
+func (n *Node) run(ctx context.Context, src ingest.Source, sink ingest.Sink, fn api.ProgressFunc, base api.AddResult) (ingest.Report, error) {
+	report, err := ingest.Run(ctx, src, sink, ingest.Config{}, func(p ingest.Progress) {
+		if fn != nil {
+			fn(api.Progress{Stage: "store", Done: int64(base.Documents + p.Documents), Bytes: base.Bytes + p.Bytes, Item: p.URI})
+		}
+	})
+	return report, explain(err)
+}
+
+func addReport(res *api.AddResult, r ingest.Report) {
+	res.Documents += r.Documents
+	res.Chunks += r.Chunks
+	res.New += r.New
+	res.Unchanged += r.Unchanged
+	res.Superseded += r.Superseded
+	res.Bytes += r.Bytes
+	for _, f := range r.Failed {
+		res.Failed = append(res.Failed, api.Failure{URI: f.URI, Error: f.Err.Error()})
+	}
+}
+
+// Crawl implements [api.Ingester]. Pages go to the private crawl db, and only
+// where the request says so; links alone are followed otherwise.
+func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressFunc) (res api.CrawlResult, err error) {
+	res = api.CrawlResult{Refused: []api.Refusal{}, Failed: []api.FetchError{}}
+	cfg, err := n.crawlConfig(req, fn)
+	if err != nil {
+		return res, err
+	}
+	c, err := crawl.New(cfg, nil)
+	if err != nil {
+		return res, explain(err)
+	}
+	if req.Ingest {
+		var stored ingest.Report
+		_, stored, err = c.Ingest(ctx, ingest.Config{}, nil)
+		res.Ingested, res.Unchanged = stored.New+stored.Superseded, stored.Unchanged
+		for _, f := range stored.Failed {
+			res.Failed = append(res.Failed, api.FetchError{URL: f.URI, Class: classUnreadable, Error: f.Err.Error()})
+		}
+	} else {
+		discard := func(ingest.Raw) error { return nil }
+		err = c.Documents(ctx, discard, func(string, error) {})
+	}
+	report := c.Report()
+	res.Pages = report.Pages
+	for _, r := range report.Refused {
+		res.Refused = append(res.Refused, api.Refusal{URL: r.URL, Reason: r.Reason})
+	}
+	for _, f := range report.Failed {
+		res.Failed = append(res.Failed, api.FetchError{URL: f.URL, Class: string(f.Class), Error: f.Error})
+	}
+	return res, explain(err)
+}
+
+// classUnreadable stands beside the classes of failed fetches: the page came,
+// and no text could be made of it.
+const classUnreadable = "unreadable"
+
+func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl.Config, err error) {
+	var pages int64
+	cfg = crawl.Config{
+		Seed: req.SeedURL, Depth: req.Depth, MaxPages: req.MaxPages, Fast: req.Fast,
+		AllowHosts: req.AllowHost, UserAgent: n.cfg.Crawl.UserAgent, Resume: req.Resume,
+	}
+	// A crawl that only lists URLs leaves nothing behind.
+	if req.Ingest {
+		cfg.Store = n.private
+	} else if req.Resume {
+		return cfg, api.NewError(api.CodeUsage, errors.New("crawl: only a crawl with --ingest can be resumed"), "add --ingest, or leave out --resume")
+	}
+	if fn != nil {
+		cfg.Visit = func(v crawl.Visit) {
+			pages++
+			fn(api.Progress{Stage: "page", Done: pages, Item: v.URL, Depth: v.Depth, Status: v.Status})
+		}
+	}
+	for _, s := range req.AllowNet {
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return cfg, api.NewError(api.CodeUsage, fmt.Errorf("allow net %q: not a network in CIDR form", s), "for example --allow-net 127.0.0.0/8")
+		}
+		cfg.AllowNets = append(cfg.AllowNets, p)
+	}
+	return cfg, nil
+}

@@ -1,0 +1,147 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"arborist/daemon/api"
+	"arborist/peer"
+)
+
+// defaultPort is where a daemon listens unless it is told otherwise.
+const defaultPort = 4707
+
+func defaultListen(port int) []string {
+	return []string{
+		fmt.Sprintf("/ip4/0.0.0.0/tcp/%d", port), fmt.Sprintf("/ip4/0.0.0.0/udp/%d/quic-v1", port),
+		fmt.Sprintf("/ip6/::/tcp/%d", port), fmt.Sprintf("/ip6/::/udp/%d/quic-v1", port),
+	}
+}
+
+// listenForPeers brings the network up so that peers can reach this node.
+func (n *Node) listenForPeers() error {
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	listen := n.listen
+	if len(listen) > 0 {
+		return n.startNet(listen)
+	}
+	err := n.startNet(defaultListen(defaultPort))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		n.log.Warn("port is taken, listening at a free one", "port", defaultPort)
+		err = n.startNet(defaultListen(0))
+	}
+	return err
+}
+
+// startNet starts the peer host. The caller holds netMu.
+func (n *Node) startNet(listen []string) error {
+	p, err := peer.New(peer.Config{KeyFile: n.home.PeerKey(), Listen: listen}, n.shared)
+	if err != nil {
+		return explain(err)
+	}
+	n.net = p
+	return nil
+}
+
+// network returns the peer host. In a command that opened the home itself it
+// comes up here, only to dial: nobody can reach it.
+func (n *Node) network() (*peer.Peer, error) {
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	if n.net == nil {
+		if err := n.startNet(nil); err != nil {
+			return nil, err
+		}
+	}
+	return n.net, nil
+}
+
+// PeerID implements [api.Network]. It never brings the network up.
+func (n *Node) PeerID(context.Context) (api.PeerIDResult, error) {
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	res := api.PeerIDResult{PeerID: n.id, Addrs: []string{}}
+	if n.net != nil {
+		res.Addrs = append(res.Addrs, n.net.Addrs()...)
+	}
+	return res, nil
+}
+
+// ListPeers implements [api.Network]. It never brings the network up.
+func (n *Node) ListPeers(context.Context) (api.PeersResult, error) {
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	res := api.PeersResult{Peers: []api.PeerInfo{}}
+	if n.net == nil {
+		return res, nil
+	}
+	for _, p := range n.net.Peers() {
+		res.Peers = append(res.Peers, api.PeerInfo{
+			PeerID: p.ID, Addrs: p.Addrs, Direction: p.Direction,
+			LatencyMS: float64(p.Latency.Microseconds()) / 1000,
+		})
+	}
+	return res, nil
+}
+
+// Join implements [api.Network].
+func (n *Node) Join(ctx context.Context, addr string) (api.JoinResult, error) {
+	p, err := n.network()
+	if err != nil {
+		return api.JoinResult{}, err
+	}
+	id, err := p.Join(ctx, addr)
+	return api.JoinResult{PeerID: id}, explain(err)
+}
+
+// PeerCorpora implements [api.Network].
+func (n *Node) PeerCorpora(ctx context.Context, id string) (api.CorporaResult, error) {
+	res := api.CorporaResult{Corpora: []api.CorpusInfo{}}
+	p, err := n.network()
+	if err != nil {
+		return res, err
+	}
+	list, err := p.Corpora(ctx, id)
+	if err != nil {
+		return res, explain(err)
+	}
+	for _, c := range list {
+		res.Corpora = append(res.Corpora, api.CorpusInfo{
+			Name: c.Name, Publisher: c.Publisher, Origin: c.Origin,
+			Size: c.Size, Documents: c.Documents, Head: c.Head, Peer: c.Peer,
+		})
+	}
+	return res, nil
+}
+
+// Sync implements [api.Network].
+func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFunc) (res api.SyncResult, err error) {
+	if req.From == "" || req.Corpus == "" {
+		return res, api.NewError(api.CodeUsage, errors.New("sync: peer and corpus are both needed"), "arborist peer sync PEER CORPUS")
+	}
+	p, err := n.network()
+	if err != nil {
+		return res, err
+	}
+	got, err := p.Sync(ctx, req.From, req.Corpus, func(g peer.Progress) {
+		if fn != nil {
+			fn(api.Progress{Stage: g.Stage, Done: int64(g.Documents), Total: int64(g.Total), Bytes: g.Bytes})
+		}
+	})
+	res = api.SyncResult{
+		Documents: got.Documents, Chunks: got.Chunks, Bytes: got.Bytes,
+		Verified: got.Verified, Resumed: got.Resumed,
+	}
+	if err != nil {
+		return res, explain(err)
+	}
+	info, err := n.lookupCorpus(ctx, got.Origin)
+	if err != nil {
+		return res, err
+	}
+	res.Corpus = corpusInfo(info)
+	return res, nil
+}

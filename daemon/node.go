@@ -1,0 +1,137 @@
+// Package daemon is the composition root: it opens a home, ties shards, crawl
+// db, peers and pipeline together, and serves the result to its owner.
+//
+// It guarantees that one process at a time owns a home; that every call means
+// the same in the foreground daemon and in a command that opened the home
+// itself; that no connection to a peer is opened or accepted before the owner
+// asks for it; and that stopping, however rudely, loses nothing that was
+// acknowledged.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"arborist/crawl"
+	"arborist/daemon/api"
+	"arborist/peer"
+	"arborist/shard"
+)
+
+// lockWait is how long a command waits for another short-lived one.
+const lockWait = 3 * time.Second
+
+// Options says how to open a home.
+type Options struct {
+	Home Home
+	// Listen overrides the addresses that peers can reach.
+	Listen []string
+	// Log receives what happens beside the calls. Default: discarded.
+	Log *slog.Logger
+}
+
+// A Node is an open home. It implements [api.Service].
+type Node struct {
+	home    Home
+	cfg     Config
+	listen  []string
+	log     *slog.Logger
+	lock    *lock
+	id      string
+	shared  *shard.Shared
+	private *crawl.Private
+	crawlDB string
+
+	// The network comes up at the first call that needs it.
+	netMu sync.Mutex
+	net   *peer.Peer // guarded by netMu; nil while off
+	serve bool       // guarded by netMu; a daemon accepts connections, a command only dials
+}
+
+var _ api.Service = (*Node)(nil)
+
+// Open takes the home's lock and opens its stores. Errors are [*api.Error]
+// where the caller can do something: no store here, locked, made by a newer
+// version.
+func Open(ctx context.Context, opts Options) (_ *Node, err error) {
+	cfg, err := opts.Home.check()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{home: opts.Home, cfg: cfg, listen: opts.Listen, log: opts.Log}
+	if n.log == nil {
+		n.log = slog.New(slog.DiscardHandler)
+	}
+	if len(n.listen) == 0 {
+		n.listen = cfg.Peer.Listen
+	}
+	if n.lock, err = takeLock(ctx, opts.Home, lockWait); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(explain(err), n.Close())
+		}
+	}()
+	if n.id, err = existingID(opts.Home); err != nil {
+		return nil, err
+	}
+	if n.shared, err = shard.OpenShared(opts.Home.Shards()); err != nil {
+		return nil, err
+	}
+	n.crawlDB = crawlDBPath(opts.Home, cfg)
+	if n.private, err = crawl.OpenPrivate(n.crawlDB); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// existingID reads the identity that init made. A lost key is an error: a new
+// one in its place would be another peer, whose corpora nobody follows.
+func existingID(home Home) (string, error) {
+	if _, err := os.Stat(home.PeerKey()); errors.Is(err, fs.ErrNotExist) {
+		return "", api.NewError(api.CodeInvalid, fmt.Errorf("open %s: the peer key is missing: %w", home, err),
+			"bring keys/peer.key back from a backup; to go on as a new peer, run: arborist init")
+	}
+	return peer.LoadID(home.PeerKey())
+}
+
+// crawlDBPath says where the private crawl db is: environment, configuration,
+// default, in this order.
+func crawlDBPath(home Home, cfg Config) string {
+	if p := os.Getenv("CRAWL_DB"); p != "" {
+		return p
+	}
+	if cfg.Crawl.DB != "" {
+		return cfg.Crawl.DB
+	}
+	return home.CrawlDB()
+}
+
+// Close stops the network, closes the stores and gives the lock back. A second
+// Close does nothing.
+func (n *Node) Close() error {
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	var errs []error
+	if n.net != nil {
+		errs = append(errs, n.net.Close())
+	}
+	if n.private != nil {
+		errs = append(errs, n.private.Close())
+	}
+	if n.shared != nil {
+		errs = append(errs, n.shared.Close())
+	}
+	if n.lock != nil {
+		errs = append(errs, n.lock.release())
+	}
+	n.net, n.private, n.shared, n.lock = nil, nil, nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"arborist/daemon/api"
+	"arborist/document"
+	"arborist/shard"
+)
+
+// Text implements [api.Reader].
+func (n *Node) Text(ctx context.Context, root document.Root) ([]byte, error) {
+	d, err := n.shared.Document(ctx, root)
+	if errors.Is(err, shard.ErrNotFound) {
+		d, err = n.private.File().Document(ctx, root)
+	}
+	if err != nil {
+		return nil, missing(root, err)
+	}
+	return d.Text(), nil
+}
+
+// Show implements [api.Reader].
+func (n *Node) Show(ctx context.Context, rootOrURI string) (res api.ShowResult, err error) {
+	root, err := document.ParseRoot(rootOrURI)
+	if err != nil {
+		if root, err = n.currentRoot(ctx, rootOrURI); err != nil {
+			return res, err
+		}
+	}
+	passage, source, err := n.passage(ctx, root, 0)
+	if err != nil {
+		return res, err
+	}
+	h := passage.Header
+	res = api.ShowResult{
+		Root: root, ID: h.ID(), Chunks: h.Chunks, Bytes: h.Bytes,
+		Norm: h.Norm, Chunker: h.Chunker, Source: source, Locations: []api.Version{},
+	}
+	shared, err := n.shared.Locations(ctx, root)
+	if err != nil && !errors.Is(err, shard.ErrNotFound) {
+		return res, explain(err)
+	}
+	private, err := n.private.File().Locations(ctx, root)
+	if err != nil && !errors.Is(err, shard.ErrNotFound) {
+		return res, explain(err)
+	}
+	res.Locations = append(versions(shared, sourceShared), versions(private, sourceCrawl)...)
+	return res, nil
+}
+
+func (n *Node) currentRoot(ctx context.Context, uri string) (document.Root, error) {
+	h, err := n.History(ctx, uri)
+	if err != nil {
+		return document.Root{}, err
+	}
+	for _, v := range h.Versions {
+		if v.Current {
+			return v.Root, nil
+		}
+	}
+	return h.Versions[0].Root, nil
+}
+
+// History implements [api.Reader].
+func (n *Node) History(ctx context.Context, uri string) (res api.HistoryResult, err error) {
+	shared, err := n.shared.History(ctx, uri)
+	if err != nil && !errors.Is(err, shard.ErrNotFound) {
+		return res, explain(err)
+	}
+	private, err := n.private.File().History(ctx, uri)
+	if err != nil && !errors.Is(err, shard.ErrNotFound) {
+		return res, explain(err)
+	}
+	res = api.HistoryResult{URI: uri, Versions: append(versions(shared, sourceShared), versions(private, sourceCrawl)...)}
+	if len(res.Versions) == 0 {
+		return res, api.NewError(api.CodeNotFound, fmt.Errorf("nothing is known of %q", uri), "find it with: arborist query WORDS")
+	}
+	return res, nil
+}
+
+func versions(vs []shard.Version, source string) []api.Version {
+	out := []api.Version{}
+	for _, v := range vs {
+		out = append(out, api.Version{
+			Root: v.Root, URI: v.Location.URI, Title: v.Location.Title, Corpus: v.Location.Corpus,
+			Source: source, FetchedAt: v.Location.FetchedAt, Current: v.Current,
+		})
+	}
+	return out
+}
