@@ -86,8 +86,8 @@ func (a *appender) prepare() (err error) {
 		to  **sql.Stmt
 		sql string
 	}{
-		{&a.last, "SELECT idx, id, root, ended FROM record WHERE corpus = ? AND uri = ? ORDER BY idx DESC LIMIT 1"},
-		{&a.listed, "SELECT EXISTS (SELECT 1 FROM record WHERE root = ? AND corpus = ? AND ended = ?)"},
+		{&a.last, "SELECT idx, id, root, ended FROM record INDEXED BY record_uri WHERE corpus = ? AND uri = ? ORDER BY idx DESC LIMIT 1"},
+		{&a.listed, "SELECT EXISTS (SELECT 1 FROM record INDEXED BY record_root WHERE root = ? AND corpus = ? AND ended = ?)"},
 		{&a.insert, "INSERT INTO record (corpus, idx, uri, root, id, ended, line) VALUES (?, ?, ?, ?, ?, ?, ?)"},
 		{&a.end, "UPDATE record SET ended = ? WHERE corpus = ? AND idx = ?"},
 	} {

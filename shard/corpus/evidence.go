@@ -57,36 +57,39 @@ func (e Evidence) Verify(v *proof.Verifier) error {
 // first.
 func (s *Store) Evidence(ctx context.Context, origin string) ([]Evidence, error) {
 	var found []Evidence
-	err := s.view(ctx, func(tx *sql.Tx) error {
-		l, err := findLog(ctx, tx, origin)
-		if err != nil {
-			return err
-		}
-		rows, err := tx.QueryContext(ctx, "SELECT id, equivocation, older, newer, root, path, at FROM evidence WHERE corpus = ? ORDER BY id", l.id)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			e := Evidence{Origin: origin}
-			var root, path []byte
-			var at int64
-			if err := rows.Scan(&e.ID, &e.Equivocation, &e.Older, &e.Newer, &root, &path, &at); err != nil {
-				return err
-			}
-			copy(e.Root[:], root)
-			for ; len(path) >= merkle.HashSize; path = path[merkle.HashSize:] {
-				e.Path = append(e.Path, merkle.Hash(path))
-			}
-			e.At = time.Unix(at, 0).UTC()
-			found = append(found, e)
-		}
-		return rows.Err()
+	err := s.withLog(ctx, origin, func(tx *sql.Tx, l *log) (err error) {
+		found, err = readEvidence(ctx, tx, l, 0)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read evidence of corpus %.200q: %w", origin, err)
 	}
 	return found, nil
+}
+
+// readEvidence returns the evidence with this number, or all where it is 0.
+func readEvidence(ctx context.Context, tx *sql.Tx, l *log, id int64) (found []Evidence, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, equivocation, older, newer, root, path, at FROM evidence
+		WHERE corpus = ? AND ?2 IN (0, id) ORDER BY id`, l.id, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		e := Evidence{Origin: l.origin}
+		var root, path []byte
+		var at int64
+		if err := rows.Scan(&e.ID, &e.Equivocation, &e.Older, &e.Newer, &root, &path, &at); err != nil {
+			return nil, err
+		}
+		copy(e.Root[:], root)
+		for ; len(path) >= merkle.HashSize; path = path[merkle.HashSize:] {
+			e.Path = append(e.Path, merkle.Hash(path))
+		}
+		e.At = time.Unix(at, 0).UTC()
+		found = append(found, e)
+	}
+	return found, rows.Err()
 }
 
 // freeze keeps a proven equivocation and freezes the corpus. It returns the

@@ -66,6 +66,23 @@ func findLog(ctx context.Context, tx *sql.Tx, origin string) (*log, error) {
 	return l, err
 }
 
+// allLogs returns every log, our own first, then by origin.
+func allLogs(ctx context.Context, tx *sql.Tx) (logs []*log, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT "+logColumns+" FROM corpus ORDER BY own DESC, origin")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		l, err := scanLog(rows)
+		if err != nil {
+			return nil, err
+		}
+		logs = append(logs, l)
+	}
+	return logs, rows.Err()
+}
+
 // latest returns the greatest head known: that of the stored log or one that
 // was remembered above it.
 func (l *log) latest() (proof.Checkpoint, []byte, error) {
@@ -173,23 +190,18 @@ func pin(ctx context.Context, tx *sql.Tx, v *proof.Verifier, own bool) (Info, er
 func (s *Store) List(ctx context.Context) ([]Info, error) {
 	var infos []Info
 	err := s.view(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, "SELECT "+logColumns+" FROM corpus ORDER BY own DESC, origin")
+		logs, err := allLogs(ctx, tx)
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			l, err := scanLog(rows)
-			if err != nil {
-				return err
-			}
+		for _, l := range logs {
 			info, err := l.info()
 			if err != nil {
 				return err
 			}
 			infos = append(infos, info)
 		}
-		return rows.Err()
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list corpora: %w", err)

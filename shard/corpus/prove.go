@@ -56,11 +56,11 @@ func prove(ctx context.Context, tx *sql.Tx, l *log, root document.Root) (*proof.
 // ends at and above the head count as none, whatever they are.
 func listing(ctx context.Context, tx *sql.Tx, l *log, root document.Root) (index uint64, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT idx FROM (
-			SELECT * FROM (SELECT idx, ?4 AS until FROM record WHERE root = ?1 AND corpus = ?2 AND ended = ?4 AND idx < ?3 ORDER BY idx DESC LIMIT 1)
+			SELECT * FROM (SELECT idx, ?4 AS until FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = ?2 AND ended = ?4 AND idx < ?3 ORDER BY idx DESC LIMIT 1)
 			UNION ALL
-			SELECT * FROM (SELECT idx, ?4 AS until FROM record WHERE root = ?1 AND corpus = ?2 AND ended >= ?3 AND ended < ?4 AND idx < ?3)
+			SELECT * FROM (SELECT idx, ?4 AS until FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = ?2 AND ended >= ?3 AND ended < ?4 AND idx < ?3)
 			UNION ALL
-			SELECT * FROM (SELECT idx, ended AS until FROM record WHERE root = ?1 AND corpus = ?2 AND ended < ?3 ORDER BY ended DESC LIMIT 1))
+			SELECT * FROM (SELECT idx, ended AS until FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = ?2 AND ended < ?3 ORDER BY ended DESC LIMIT 1))
 		ORDER BY until DESC, idx DESC LIMIT 1`, root[:], l.id, l.head.Size, openEnd).Scan(&index)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("%w: no record lists it", ErrNotFound)

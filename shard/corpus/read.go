@@ -181,7 +181,7 @@ func eachLine(ctx context.Context, tx *sql.Tx, l *log, from, to uint64, fn func(
 // limit. None is not an error.
 func (s *Store) History(ctx context.Context, origin, uri string, limit int) (entries []Entry, err error) {
 	err = s.withLog(ctx, origin, func(tx *sql.Tx, l *log) error {
-		rows, err := tx.QueryContext(ctx, "SELECT idx, line FROM record WHERE corpus = ? AND uri = ? AND idx < ? ORDER BY idx DESC LIMIT ?",
+		rows, err := tx.QueryContext(ctx, "SELECT idx, line FROM record INDEXED BY record_uri WHERE corpus = ? AND uri = ? AND idx < ? ORDER BY idx DESC LIMIT ?",
 			l.id, uriKey(uri), l.head.Size, max(limit, 0))
 		if err != nil {
 			return err
@@ -211,7 +211,7 @@ func (s *Store) Listed(ctx context.Context, root document.Root) ([]string, error
 	var origins []string
 	err := s.view(ctx, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, `SELECT origin FROM corpus AS c WHERE EXISTS
-			(SELECT 1 FROM record WHERE root = ? AND corpus = c.id AND ended >= c.size AND idx < c.size) ORDER BY origin`, root[:])
+			(SELECT 1 FROM record INDEXED BY record_root WHERE root = ? AND corpus = c.id AND ended >= c.size AND idx < c.size) ORDER BY origin`, root[:])
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,5 @@
+package corpus
+
+const childEnv = "ARBORIST_CORPUS_CHILD"
+
+func child(string) int { return 1 }
