@@ -11,8 +11,9 @@ import (
 // what it claims.
 var ErrInvalid = errors.New("merkle: proof is not valid")
 
-// MaxPath is the length of the longest path that any tree of at most 2^63
-// leaves has; parsers use it as their cap.
+// MaxPath is the length of the longest inclusion path that any tree of at most
+// 2^63 leaves has; parsers use it as their cap. A consistency path can have one
+// hash more.
 const MaxPath = 63
 
 // Inclusion returns the path that proves leaf index in the tree of the first
