@@ -195,12 +195,15 @@ func (f *File) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 		return f.fail(err)
 	}
 	defer conn.Close()
-	tx, err := conn.BeginTx(ctx, nil)
+	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil) // as in snapshot
 	if err != nil {
 		return f.fail(err)
 	}
 	defer tx.Rollback() // does nothing after a commit
 	if err := fn(tx); err != nil {
+		return f.fail(err)
+	}
+	if err := ctx.Err(); err != nil {
 		return f.fail(err)
 	}
 	if err := tx.Commit(); err != nil {
@@ -213,13 +216,33 @@ func (f *File) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 	return nil
 }
 
-// view runs fn in a read transaction: it sees one state of the file.
-func (f *File) view(ctx context.Context, fn func(*sql.Tx) error) error {
-	tx, err := f.reader.BeginTx(ctx, nil)
+// snapshot begins a read transaction, which sees one state of the file, and
+// returns what ends it. Waiting for a connection ends with the context; the
+// transaction does not end by itself with it, because database/sql would do
+// that in a goroutine, and nothing of a call may be left when it returns.
+func (f *File) snapshot(ctx context.Context) (*sql.Tx, func(), error) {
+	conn, err := f.reader.Conn(ctx)
 	if err != nil {
-		return f.fail(err)
+		return nil, nil, f.fail(err)
 	}
-	defer tx.Rollback()
+	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		conn.Close()
+		return nil, nil, f.fail(err)
+	}
+	return tx, func() {
+		tx.Rollback()
+		conn.Close()
+	}, nil
+}
+
+// view runs fn in a read transaction.
+func (f *File) view(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, end, err := f.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	return f.fail(fn(tx))
 }
 

@@ -148,6 +148,9 @@ func (f *File) passage(ctx context.Context, tx *sql.Tx, row docRow, index uint64
 	if err != nil {
 		return Passage{}, corrupt("document %s: %w", root, err)
 	}
+	if tree.Root() != root.Hash() {
+		return Passage{}, corrupt("document %s: its leaf hashes lead to another root", root)
+	}
 	if p.Path, err = merkle.Inclusion(tree, index, row.header.Chunks); err != nil {
 		return Passage{}, corrupt("document %s: %w", root, err)
 	}

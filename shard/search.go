@@ -132,6 +132,7 @@ type search struct {
 type part struct {
 	file      *File
 	tx        *sql.Tx
+	end       func() // of tx
 	state     state
 	uncounted []byte // documents that an earlier file shows
 	unseen    []byte // those of them that it returns
@@ -177,11 +178,10 @@ func (s *search) begin(ctx context.Context, files []*File) error {
 	}
 	ordered := slices.SortedFunc(slices.Values(s.parts), func(a, b *part) int { return cmp.Compare(a.file.path, b.file.path) })
 	for _, p := range ordered {
-		tx, err := p.file.reader.BeginTx(ctx, nil)
-		if err != nil {
-			return p.file.fail(err)
+		var err error
+		if p.tx, p.end, err = p.file.snapshot(ctx); err != nil {
+			return err
 		}
-		p.tx = tx
 	}
 	return each(len(s.parts), func(i int) error {
 		p := s.parts[i]
@@ -201,8 +201,8 @@ func (s *search) begin(ctx context.Context, files []*File) error {
 
 func (s *search) end() {
 	for _, p := range s.parts {
-		if p.tx != nil {
-			p.tx.Rollback()
+		if p.end != nil {
+			p.end()
 		}
 	}
 }

@@ -24,6 +24,7 @@
 package shard
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -101,7 +102,8 @@ func (f *File) fail(err error) error {
 // judge says what a failure means for the file that it is in.
 func (f *File) judge(err error) error {
 	var se sqlite3.Error
-	if f.foreign && errors.As(err, &se) && se.Code != sqlite3.ErrInterrupt && se.Code != sqlite3.ErrNomem && !errors.Is(err, ErrCorrupt) {
+	failed := errors.As(err, &se) && se.Code != sqlite3.ErrInterrupt && se.Code != sqlite3.ErrNomem || errors.Is(err, sql.ErrNoRows)
+	if f.foreign && failed && !errors.Is(err, ErrCorrupt) {
 		// The statements are ours and run on every file of ours: what they fail
 		// on is what the stranger wrote.
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -111,7 +113,7 @@ func (f *File) judge(err error) error {
 
 func damage(err error) error {
 	var se sqlite3.Error
-	if errors.As(err, &se) && (se.Code == sqlite3.ErrCorrupt || se.Code == sqlite3.ErrNotADB) {
+	if !errors.Is(err, ErrCorrupt) && errors.As(err, &se) && (se.Code == sqlite3.ErrCorrupt || se.Code == sqlite3.ErrNotADB) {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return err

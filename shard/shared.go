@@ -52,39 +52,39 @@ func CreateShared(dir string, shards int) error {
 }
 
 func createShared(dir string, shards int) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	for i := range shards {
-		path, err := filepath.Abs(filepath.Join(dir, fileName(i)))
-		if err != nil {
-			return err
-		}
-		kind, version, err := inspect(path)
-		if errors.Is(err, ErrNotFound) {
-			if err := create(path, KindShared, i, shards); err != nil {
-				return named(path, err)
-			}
-			continue
-		}
-		if err == nil {
-			err = expect(kind, version, KindShared)
-		}
-		if err != nil {
-			return named(path, err)
-		}
-	}
-	// The files say themselves of which set they are; opening compares it.
-	s, err := openFiles(dir)
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	n := len(s)
-	if err := closeFiles(s); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if n != shards {
-		return fmt.Errorf("%w: %d shards are there, %d were asked for; the number is chosen once", ErrSet, n, shards)
+	there, err := shardNumbers(dir)
+	if err != nil {
+		return err
+	}
+	// First look at what is there: nothing may be added to another set.
+	for number := range there {
+		f, err := openShard(dir, number)
+		if err != nil {
+			return err
+		}
+		total := f.total
+		if err := f.Close(); err != nil {
+			return err
+		}
+		if total != shards {
+			return fmt.Errorf("%w: a set of %d is there, %d were asked for; the number is chosen once", ErrSet, total, shards)
+		}
+	}
+	for i := range shards {
+		if there[i] {
+			continue
+		}
+		path := filepath.Join(dir, fileName(i))
+		if err := create(path, KindShared, i, shards); err != nil {
+			return named(path, err)
+		}
 	}
 	return nil
 }
@@ -131,26 +131,13 @@ func openFiles(dir string) (files []*File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range n {
-		path := filepath.Join(dir, fileName(i))
-		kind, version, err := inspect(path)
-		if err == nil {
-			err = expect(kind, version, KindShared)
-		}
-		if err != nil {
-			return nil, named(path, err)
-		}
-	}
 	files = make([]*File, n)
-	err = each(n, func(i int) error {
-		path := filepath.Join(dir, fileName(i))
-		f, err := attachFile(path, KindShared, "")
-		if err != nil {
-			return named(path, err)
+	err = each(n, func(i int) (err error) {
+		if files[i], err = openShard(dir, i); err != nil {
+			return err
 		}
-		files[i] = f
-		if f.number != i || f.total != n {
-			return f.fail(fmt.Errorf("%w: the file says that it is shard %d of %d, it stands as %d of %d", ErrSet, f.number, f.total, i, n))
+		if files[i].total != n {
+			return files[i].fail(fmt.Errorf("%w: the file is one of %d, there are %d", ErrSet, files[i].total, n))
 		}
 		return nil
 	})
@@ -160,27 +147,33 @@ func openFiles(dir string) (files []*File, err error) {
 	return files, nil
 }
 
+// openShard opens one shard of a folder.
+func openShard(dir string, number int) (*File, error) {
+	path := filepath.Join(dir, fileName(number))
+	kind, version, err := inspect(path)
+	if err == nil {
+		err = expect(kind, version, KindShared)
+	}
+	if err != nil {
+		return nil, named(path, err)
+	}
+	f, err := attachFile(path, KindShared, "")
+	if err != nil {
+		return nil, named(path, err)
+	}
+	if f.number != number {
+		f.Close()
+		return nil, f.fail(fmt.Errorf("%w: the file is shard %s by what it says", ErrSet, fileName(f.number)))
+	}
+	return f, nil
+}
+
 // countShards counts the shards of a folder by name. Their numbers must be 0 to
 // n-1, with n a power of two.
 func countShards(dir string) (int, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("%w: no such folder", ErrNotFound)
-	}
+	there, err := shardNumbers(dir)
 	if err != nil {
 		return 0, err
-	}
-	there := make(map[int]bool)
-	for _, e := range entries {
-		name := e.Name()
-		if !shardName.MatchString(name) {
-			continue
-		}
-		number, err := strconv.ParseUint(name[:len(name)-len(".db")], 16, 16)
-		if err != nil || number >= MaxShards || fileName(int(number)) != name {
-			return 0, fmt.Errorf("%w: %s is no shard name; shards are 00.db to ff.db", ErrSet, name)
-		}
-		there[int(number)] = true
 	}
 	n := len(there)
 	if n == 0 {
@@ -195,6 +188,30 @@ func countShards(dir string) (int, error) {
 		return 0, fmt.Errorf("%w: %d files are not a power of two: some are missing or do not belong here", ErrSet, n)
 	}
 	return n, nil
+}
+
+// shardNumbers finds the shards of a folder by name.
+func shardNumbers(dir string) (map[int]bool, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: no such folder", ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[int]bool)
+	for _, e := range entries {
+		name := e.Name()
+		if !shardName.MatchString(name) {
+			continue
+		}
+		number, err := strconv.ParseUint(name[:len(name)-len(".db")], 16, 16)
+		if err != nil || number >= MaxShards || fileName(int(number)) != name {
+			return nil, fmt.Errorf("%w: %s is no shard name; shards are 00.db to ff.db", ErrSet, name)
+		}
+		there[int(number)] = true
+	}
+	return there, nil
 }
 
 func closeFiles(files []*File) error {

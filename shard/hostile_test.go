@@ -1,0 +1,486 @@
+package shard
+
+import (
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+
+	"arborist/document"
+)
+
+// donor makes a closed shard file with a few documents, as somebody would hand
+// it over.
+func donor(t testing.TB, kind Kind) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "donor.db")
+	f, err := OpenFile(path, kind, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put1(t, f, entry(t, "test:wolf", "The wolf lives in the forest.\n\nIt hunts at night."),
+		entry(t, "test:owl", "The owl hunts in the forest too, and sees at night."))
+	put1(t, f, entry(t, "test:owl", "The owl hunts in the old forest, and sees well at night."))
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// copied copies a file into a folder of its own.
+func copied(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "donor.db")
+	if err := os.WriteFile(to, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// tamper runs SQL on a file with nothing of what our connections forbid.
+func tamper(t testing.TB, path, script string) {
+	t.Helper()
+	db := sql.OpenDB(connector{name: "file:" + path, driver: &sqlite3.SQLiteDriver{}})
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("PRAGMA journal_mode=DELETE; PRAGMA synchronous=OFF; PRAGMA writable_schema=ON; " + script); err != nil {
+		t.Fatalf("tamper with %q: %v", script, err)
+	}
+}
+
+func patch(t testing.TB, path string, offset int64, bytes []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(bytes, offset); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ours is a small file of this node, which must answer whatever is beside it.
+func ours(t testing.TB) *File {
+	t.Helper()
+	f := newPrivate(t)
+	put1(t, f, entry(t, "test:own", "An owl of our own in our own forest at night."))
+	return f
+}
+
+// mustBeRefused opens a hostile file and, where that succeeds, searches and
+// reads it. Somewhere on the way it has to be refused, with the error that is
+// wanted and the file's name; no hit may come from it; our own file answers.
+func mustBeRefused(t *testing.T, own *File, path string, want error) {
+	t.Helper()
+	start := time.Now()
+	f, err := OpenForeign(path)
+	if err == nil {
+		defer f.Close()
+		r, searchErr := Search(t.Context(), []*File{own, f}, Query{Text: "owl forest night"})
+		if searchErr != nil {
+			t.Errorf("our own file does not answer beside it: %v", searchErr)
+		}
+		for _, h := range r.Hits {
+			if h.File == f {
+				t.Errorf("a hit from it: %s, %q", h.Root, h.Passage.Text)
+			}
+		}
+		if len(r.Hits) != 1 || len(r.Refused) != 1 {
+			t.Errorf("%d hits of our own, refused %v", len(r.Hits), r.Refused)
+		}
+		_, err = Search(t.Context(), []*File{f}, Query{Text: "owl forest night"})
+	}
+	if !errors.Is(err, want) {
+		t.Errorf("refused with %v, want %v", err, want)
+	}
+	var fe *FileError
+	if !errors.As(err, &fe) || fe.Path != path {
+		t.Errorf("%v does not name the file", err)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	t.Logf("%v", err)
+}
+
+func TestForeignFileAnswersAndIsNotWritten(t *testing.T) {
+	for _, kind := range []Kind{KindShared, KindPrivate} {
+		path := donor(t, kind)
+		before := snapshot(t, filepath.Dir(path))
+		f, err := OpenForeign(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := ours(t)
+		r, err := Search(t.Context(), []*File{own, f}, Query{Text: "owl hunting"})
+		if err != nil || len(r.Refused) != 0 {
+			t.Fatalf("%v, refused %v", err, r.Refused)
+		}
+		if r.Mode != ModeAnd || len(r.Hits) != 1 || r.Hits[0].File != f || !strings.Contains(string(r.Hits[0].Passage.Text), "old forest") {
+			t.Errorf("hits %+v", r.Hits)
+		}
+		if _, err := f.Document(t.Context(), r.Hits[0].Root); err != nil {
+			t.Error(err)
+		}
+		mustCheck(t, f)
+		if _, err := f.Put(t.Context(), []document.Entry{entry(t, "test:a", "text")}); !errors.Is(err, ErrReadOnly) {
+			t.Errorf("put: %v", err)
+		}
+		if err := f.Write(t.Context(), func(*sql.Tx) error { return nil }); !errors.Is(err, ErrReadOnly) {
+			t.Errorf("write: %v", err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		after := snapshot(t, filepath.Dir(path))
+		if len(after) != len(before) || after["donor.db"] != before["donor.db"] {
+			t.Error("the folder of the foreign file changed")
+		}
+	}
+}
+
+func TestHostileFilesAreRefusedWithAReason(t *testing.T) {
+	sqlCases := map[string]string{
+		"a view":               "CREATE VIEW v AS SELECT * FROM chunks",
+		"a table as a view":    "DROP TABLE leaves; CREATE VIEW leaves AS SELECT id AS document, zeroblob(1000000000) AS hashes FROM documents",
+		"a trigger":            "CREATE TRIGGER t AFTER INSERT ON chunks BEGIN DELETE FROM documents; END",
+		"a virtual table":      "CREATE VIRTUAL TABLE w USING fts5(x)",
+		"one more table":       "CREATE TABLE more (x)",
+		"one more index":       "CREATE INDEX more ON chunks (text)",
+		"a table that lacks":   "DROP TABLE leaves",
+		"a generated column":   "DROP TABLE leaves; CREATE TABLE leaves (document INTEGER PRIMARY KEY, hashes BLOB AS (zeroblob(100000000))) STRICT",
+		"another tokenizer":    "UPDATE sqlite_schema SET sql = replace(sql, 'porter unicode61', 'trigram') WHERE name = 'fts'",
+		"content table":        "UPDATE sqlite_schema SET sql = replace(sql, 'content = ''''', 'content = ''chunks''') WHERE name = 'fts'",
+		"statistics":           "ANALYZE",
+		"index settings":       "INSERT INTO fts(fts, rank) VALUES ('rank', 'bm25(10.0)')",
+		"index version":        "UPDATE fts_config SET v = 3 WHERE k = 'version'",
+		"no index version":     "DELETE FROM fts_config",
+		"no state":             "DELETE FROM state",
+		"wrong set":            "UPDATE state SET shard = 7, shards = 5",
+		"more passages":        "UPDATE state SET passages = 1000000000",
+		"fewer passages":       "UPDATE state SET passages = -5",
+		"more words":           "UPDATE state SET words = words + 1; UPDATE documents SET words = words + 1 WHERE id = 1",
+		"document words":       "UPDATE documents SET words = 1 << 40",
+		"lengths":              "UPDATE fts_docsize SET sz = x'01'",
+		"lengths too long":     "UPDATE fts_docsize SET sz = x'ffffffffffffffffff'",
+		"empty lengths":        "UPDATE fts_docsize SET sz = x''",
+		"texts":                "UPDATE chunks SET text = CAST('The owl hunts in the forest at noon.' AS BLOB)",
+		"one bit of a text":    "UPDATE chunks SET text = CAST(replace(CAST(text AS TEXT), 'forest', 'forast') AS BLOB)",
+		"no texts":             "DELETE FROM chunks",
+		"leaves":               "UPDATE leaves SET hashes = zeroblob(length(hashes))",
+		"leaves cut":           "UPDATE leaves SET hashes = x'00'",
+		"no leaves":            "DELETE FROM leaves",
+		"roots":                "UPDATE documents SET root = randomblob(32)",
+		"short roots":          "UPDATE documents SET root = CAST(x'00' || id AS BLOB)",
+		"chunk count":          "UPDATE documents SET chunks = chunks + 1; UPDATE state SET chunks = chunks + 3, passages = passages + 2",
+		"huge chunk count":     "UPDATE documents SET chunks = 1 << 60",
+		"byte count":           "UPDATE documents SET bytes = bytes + 1; UPDATE state SET bytes = bytes + 3",
+		"negative byte count":  "UPDATE documents SET bytes = -1",
+		"norm":                 "UPDATE documents SET norm = 'norm-v9'",
+		"chunker":              "UPDATE documents SET chunker = char(10)",
+		"hidden as visible":    "UPDATE documents SET visible = 1",
+		"visible as hidden":    "UPDATE documents SET visible = 0",
+		"no locations":         "DELETE FROM locations",
+		"location of another":  "UPDATE locations SET document = 1",
+		"escapes in a title":   "UPDATE locations SET title = char(27) || '[2J'",
+		"huge title":           "UPDATE locations SET title = hex(zeroblob(100000))",
+		"no origins":           "DELETE FROM origins",
+		"index without pages":  "DELETE FROM fts_data WHERE id > 10",
+		"index of garbage":     "UPDATE fts_data SET block = randomblob(length(block)) WHERE id > 10",
+		"index of zeros":       "UPDATE fts_data SET block = zeroblob(length(block)) WHERE id > 10",
+		"structure of garbage": "UPDATE fts_data SET block = randomblob(200) WHERE id = 10",
+	}
+	own, template := ours(t), donor(t, KindShared)
+	for name, script := range sqlCases {
+		t.Run(name, func(t *testing.T) {
+			path := copied(t, template)
+			tamper(t, path, script)
+			mustBeRefused(t, own, path, ErrCorrupt)
+		})
+	}
+	fileCases := map[string]struct {
+		want error
+		make func(t *testing.T, path string) // changes or replaces the donor
+	}{
+		"newer schema":  {ErrNewer, func(t *testing.T, p string) { tamper(t, p, "PRAGMA user_version=2") }},
+		"schema zero":   {ErrCorrupt, func(t *testing.T, p string) { tamper(t, p, "PRAGMA user_version=0") }},
+		"any SQLite":    {ErrKind, func(t *testing.T, p string) { tamper(t, p, "PRAGMA application_id=77") }},
+		"empty file":    {ErrKind, func(t *testing.T, p string) { os.Truncate(p, 0) }},
+		"cut header":    {ErrKind, func(t *testing.T, p string) { os.Truncate(p, 90) }},
+		"cut in half":   {ErrCorrupt, func(t *testing.T, p string) { os.Truncate(p, 8192) }},
+		"not SQLite":    {ErrKind, func(t *testing.T, p string) { os.WriteFile(p, []byte(strings.Repeat("hello ", 1000)), 0o600) }},
+		"page size":     {ErrCorrupt, func(t *testing.T, p string) { patch(t, p, 16, []byte{0x03, 0x07}) }},
+		"garbage pages": {ErrCorrupt, func(t *testing.T, p string) { patch(t, p, 4096, []byte(strings.Repeat("\xa5", 4096*8))) }},
+		"no such file":  {ErrNotFound, func(t *testing.T, p string) { os.Remove(p) }},
+		"a folder":      {ErrUnsafe, func(t *testing.T, p string) { os.Remove(p); os.Mkdir(p, 0o700) }},
+		"a pipe":        {ErrUnsafe, func(t *testing.T, p string) { os.Remove(p); syscall.Mkfifo(p, 0o600) }},
+		"a link": {ErrUnsafe, func(t *testing.T, p string) {
+			os.Rename(p, p+".real")
+			os.Symlink(p+".real", p)
+		}},
+		"a link to nothing": {ErrUnsafe, func(t *testing.T, p string) { os.Remove(p); os.Symlink("/nowhere", p) }},
+		"a second name":     {ErrUnsafe, func(t *testing.T, p string) { os.Link(p, p+".other") }},
+		"a device":          {ErrUnsafe, func(t *testing.T, p string) { os.Remove(p); os.Symlink("/dev/zero", p) }},
+		"a socket": {ErrUnsafe, func(t *testing.T, p string) {
+			os.Remove(p)
+			l, err := net.Listen("unix", p)
+			if err != nil {
+				t.Skip(err)
+			}
+			t.Cleanup(func() { l.Close() })
+		}},
+	}
+	for name, c := range fileCases {
+		t.Run(name, func(t *testing.T) {
+			path := copied(t, template)
+			c.make(t, path)
+			mustBeRefused(t, own, path, c.want)
+		})
+	}
+}
+
+// The log of the victim's own newer state, a stranger's log, garbage: whatever
+// lies beside a foreign file is neither read nor touched.
+func TestWhatLiesBesideAForeignFileDoesNotCount(t *testing.T) {
+	for name, beside := range map[string]func(t *testing.T, path string){
+		"garbage log":     func(t *testing.T, p string) { os.WriteFile(p+"-wal", []byte(strings.Repeat("x", 9000)), 0o600) },
+		"garbage journal": func(t *testing.T, p string) { os.WriteFile(p+"-journal", []byte(strings.Repeat("x", 9000)), 0o600) },
+		"log as a link":   func(t *testing.T, p string) { os.Symlink("/etc/passwd", p+"-wal") },
+		"log of another":  func(t *testing.T, p string) { os.WriteFile(p+"-wal", foreignLog(t), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := donor(t, KindShared)
+			beside(t, path)
+			before := snapshot(t, filepath.Dir(path))
+			f, err := OpenForeign(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			r, err := Search(t.Context(), []*File{f}, Query{Text: "owl"})
+			if err != nil || len(r.Hits) != 1 || !strings.Contains(string(r.Hits[0].Passage.Text), "old forest") {
+				t.Errorf("%+v, %v", r, err)
+			}
+			f.Close()
+			after := snapshot(t, filepath.Dir(path))
+			if len(after) != len(before) {
+				t.Errorf("files before %d, after %d", len(before), len(after))
+			}
+			for n := range after {
+				if after[n] != before[n] {
+					t.Errorf("%s changed", n)
+				}
+			}
+		})
+	}
+}
+
+// foreignLog returns a valid log with a transaction that empties a shard.
+func foreignLog(t *testing.T) []byte {
+	t.Helper()
+	path := donor(t, KindShared)
+	db := sql.OpenDB(connector{name: "file:" + path, driver: &sqlite3.SQLiteDriver{}})
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; DELETE FROM chunks; UPDATE documents SET visible = 0"); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(path + "-wal")
+	if err != nil || len(log) < 4096 {
+		t.Fatalf("log of %d bytes, %v", len(log), err)
+	}
+	return log
+}
+
+// An index that claims a word for a passage is the cheapest lie of all: text,
+// hashes and lengths are right.
+func TestPhantomHitsOfAForeignIndexAreRefused(t *testing.T) {
+	own, template := ours(t), donor(t, KindShared)
+	for name, script := range map[string]string{
+		"a word the text lacks": "DELETE FROM fts WHERE rowid = 1; INSERT INTO fts (rowid, text) SELECT id, 'owl lives in the forest at night' FROM chunks WHERE id = 1",
+		"a word more often":     "DELETE FROM fts WHERE rowid = 1; INSERT INTO fts (rowid, text) VALUES (1, 'owl forest night night night night night')",
+		"words in other order":  "DELETE FROM fts WHERE rowid = 1; INSERT INTO fts (rowid, text) VALUES (1, 'owl forest night lives in wolf')",
+		"a row of no document":  "INSERT INTO fts (rowid, text) VALUES (1000, 'owl forest night')",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := copied(t, template)
+			tamper(t, path, script)
+			// The counters agree: they are part of the lie.
+			tamper(t, path, `UPDATE documents SET words = coalesce((SELECT arborist_length(sz) FROM fts_docsize WHERE id = documents.id), 0);
+				UPDATE state SET words = (SELECT sum(words) FROM documents)`)
+			mustBeRefused(t, own, path, ErrCorrupt)
+		})
+	}
+}
+
+func TestOpenSharedRefusesWhatIsNotShared(t *testing.T) {
+	for name, c := range map[string]struct {
+		want error
+		make func(t *testing.T, dir string)
+	}{
+		"a private file": {ErrKind, func(t *testing.T, dir string) {
+			os.Rename(donor(t, KindPrivate), filepath.Join(dir, "01.db"))
+		}},
+		"a link to a private file": {ErrUnsafe, func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, "01.db"))
+			os.Symlink(donor(t, KindPrivate), filepath.Join(dir, "01.db"))
+		}},
+		"a link to a shared file outside": {ErrUnsafe, func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, "01.db"))
+			os.Symlink(donor(t, KindShared), filepath.Join(dir, "01.db"))
+		}},
+		"a hard link to a private file": {ErrUnsafe, func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, "01.db"))
+			os.Link(donor(t, KindPrivate), filepath.Join(dir, "01.db"))
+		}},
+		"a second name outside": {ErrUnsafe, func(t *testing.T, dir string) {
+			os.Link(filepath.Join(dir, "01.db"), filepath.Join(t.TempDir(), "outside.db"))
+		}},
+		"a pipe": {ErrUnsafe, func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, "01.db"))
+			syscall.Mkfifo(filepath.Join(dir, "01.db"), 0o600)
+		}},
+		"a folder": {ErrUnsafe, func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, "01.db"))
+			os.Mkdir(filepath.Join(dir, "01.db"), 0o700)
+		}},
+		"its log a link": {ErrUnsafe, func(t *testing.T, dir string) {
+			os.Symlink(filepath.Join(t.TempDir(), "log"), filepath.Join(dir, "01.db-wal"))
+		}},
+		"corpora a link": {ErrUnsafe, func(t *testing.T, dir string) {
+			os.Symlink(donor(t, KindPrivate), filepath.Join(dir, CorporaName))
+		}},
+		"a missing shard": {ErrSet, func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "01.db")) }},
+		"the last missing": {ErrSet, func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, "03.db"))
+		}},
+		"half of them missing": {ErrSet, func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, "02.db"))
+			os.Remove(filepath.Join(dir, "03.db"))
+		}},
+		"one too many": {ErrSet, func(t *testing.T, dir string) {
+			os.Rename(donor(t, KindShared), filepath.Join(dir, "04.db"))
+		}},
+		"a number that is none": {ErrSet, func(t *testing.T, dir string) {
+			os.Rename(donor(t, KindShared), filepath.Join(dir, "0A1.db"))
+		}},
+		"two files exchanged": {ErrSet, func(t *testing.T, dir string) {
+			os.Rename(filepath.Join(dir, "01.db"), filepath.Join(dir, "x"))
+			os.Rename(filepath.Join(dir, "02.db"), filepath.Join(dir, "01.db"))
+			os.Rename(filepath.Join(dir, "x"), filepath.Join(dir, "02.db"))
+		}},
+		"a file of another set": {ErrSet, func(t *testing.T, dir string) {
+			os.Rename(donor(t, KindShared), filepath.Join(dir, "01.db"))
+		}},
+		"a newer file": {ErrNewer, func(t *testing.T, dir string) {
+			patch(t, filepath.Join(dir, "02.db"), 60, binary.BigEndian.AppendUint32(nil, SchemaVersion+1))
+		}},
+		"a view inside": {ErrCorrupt, func(t *testing.T, dir string) {
+			tamper(t, filepath.Join(dir, "02.db"), "CREATE VIEW v AS SELECT 1")
+		}},
+		"an empty file":  {ErrKind, func(t *testing.T, dir string) { os.Truncate(filepath.Join(dir, "02.db"), 0) }},
+		"an empty store": {ErrNotFound, func(t *testing.T, dir string) { os.RemoveAll(dir); os.Mkdir(dir, 0o700) }},
+		"no store":       {ErrNotFound, func(t *testing.T, dir string) { os.RemoveAll(dir) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "shards")
+			if err := CreateShared(dir, 4); err != nil {
+				t.Fatal(err)
+			}
+			c.make(t, dir)
+			s, err := OpenShared(dir)
+			if err == nil {
+				s.Close()
+			}
+			if !errors.Is(err, c.want) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+			t.Log(err)
+		})
+	}
+}
+
+func TestAPrivateFileIsNotOpenedAsShared(t *testing.T) {
+	for _, c := range []struct{ made, opened Kind }{{KindPrivate, KindShared}, {KindShared, KindPrivate}} {
+		if f, err := OpenFile(donor(t, c.made), c.opened, ""); !errors.Is(err, ErrKind) {
+			t.Errorf("a %s file as a %s one: %v", c.made, c.opened, err)
+			if err == nil {
+				f.Close()
+			}
+		}
+	}
+}
+
+func TestCreatingASetAgainChangesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shards")
+	for range 2 {
+		if err := CreateShared(dir, 4); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := openTestShared(t, dir)
+	put1(t, s, entry(t, "test:a", "some text"))
+	s.Close()
+	before := snapshot(t, dir)
+	if err := CreateShared(dir, 4); err != nil {
+		t.Fatal(err)
+	}
+	for name, bytes := range snapshot(t, dir) {
+		if before[name] != bytes {
+			t.Errorf("%s changed", name)
+		}
+	}
+	for _, n := range []int{2, 8} {
+		if err := CreateShared(dir, n); !errors.Is(err, ErrSet) {
+			t.Errorf("%d shards where 4 are: %v", n, err)
+		}
+	}
+	// An interrupted call is completed.
+	os.Remove(filepath.Join(dir, "03.db"))
+	if err := CreateShared(dir, 4); err != nil {
+		t.Error(err)
+	}
+	for _, n := range []int{0, -1, 3, 512} {
+		if err := CreateShared(t.TempDir(), n); err == nil {
+			t.Errorf("%d shards were made", n)
+		}
+	}
+}
+
+func TestClosedFilesStandAloneForWhoeverGetsThem(t *testing.T) {
+	s := newShared(t, 2)
+	put1(t, s, generated(t, 30)...)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	entries, _ := os.ReadDir(s.Dir())
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), "-wal") || strings.HasSuffix(e.Name(), "-journal") {
+			t.Errorf("%s is left", e.Name())
+		}
+		if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, %v", e.Name(), info.Mode(), err)
+		}
+	}
+	f, err := OpenForeign(filepath.Join(s.Dir(), "01.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if n := mustCheck(t, f); n == 0 {
+		t.Error("nothing in it")
+	}
+}
