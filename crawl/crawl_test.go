@@ -252,6 +252,21 @@ func TestDepthIsTheShortestWay(t *testing.T) {
 	once(t, s)
 }
 
+func TestAPageThatARedirectRaisesLateIsNotForgotten(t *testing.T) {
+	// /b is found at depth 2 by /a, before /t is known; then /t, which a
+	// redirect added to depth 1, leads to /b and so raises it to depth 1.
+	s := site.New(map[string]site.Page{
+		"/": site.Links("home", "/a", "/r"), "/a": site.Links("a", "/b"), "/r": {To: "/t"}, "/t": {To: "/b"}, "/b": site.Links("b"),
+	})
+	got := crawl(t, t.Context(), Config{Seed: s.Start(t) + "/", Depth: 1, Delay: time.Nanosecond}, nil)
+	equal(t, "visits at depth 1", got.visits, []string{"0 200 /", "1 200 /a", "1 200 /b"})
+	s = site.New(map[string]site.Page{
+		"/": site.Links("home", "/a", "/r"), "/a": site.Links("a", "/b"), "/r": {To: "/t"}, "/t": {To: "/b"}, "/b": site.Links("b"),
+	})
+	got = crawl(t, t.Context(), Config{Seed: s.Start(t) + "/", Depth: 2, Delay: time.Nanosecond}, nil)
+	equal(t, "visits at depth 2", got.visits, []string{"0 200 /", "1 200 /a", "1 200 /b"})
+}
+
 func TestPoliteCrawlsHaveOneOrder(t *testing.T) {
 	var first result
 	for i := range 3 {

@@ -47,11 +47,16 @@ func newGate(f fetch.Fetcher, parser *weburl.Parser, cfg Config) *gate {
 
 // Fetch implements [fetch.Fetcher]: it waits for the host's turn first.
 func (g *gate) Fetch(ctx context.Context, req fetch.Request) (fetch.Response, error) {
+	return g.fetch(ctx, ctx, req)
+}
+
+// fetch is Fetch with one context for the turn and one for the answer.
+func (g *gate) fetch(turn, ctx context.Context, req fetch.Request) (fetch.Response, error) {
 	u, err := g.parser.Parse(req.URL)
 	if err != nil {
 		return fetch.Response{}, &fetch.Error{URL: req.URL, Class: fetch.Denied, Reason: "not a usable URL", Err: err}
 	}
-	if err := g.pace.wait(ctx, u.Host()); err != nil {
+	if err := g.pace.wait(turn, u.Host()); err != nil {
 		return fetch.Response{}, err
 	}
 	g.requests.Add(1)

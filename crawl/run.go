@@ -48,6 +48,10 @@ type retry struct {
 	due   time.Time
 }
 
+// gracePeriod is how long the answers on their way are waited for when a crawl
+// that can be resumed is interrupted.
+const gracePeriod = time.Second
+
 // Documents implements [ingest.Source]: it crawls, and emits each page. Errors
 // are [*SeedError], [*HostDownError], [ErrNothingToResume], [ErrOtherCrawl],
 // [ErrBusy], those of the store and of emit, and the context's. Single pages
@@ -144,21 +148,37 @@ const reasonNoIndex = "noindex"
 
 // crawl starts the workers and goes through the levels.
 func (r *run) crawl(ctx context.Context) error {
-	inner, cancel := context.WithCancel(ctx)
+	// Two ends: no further request starts, and no answer is waited for. A crawl
+	// that can be resumed waits a moment between them, so that answers that are
+	// on their way are not asked for again.
+	starts, noMoreStarts := context.WithCancel(ctx)
+	defer noMoreStarts()
+	parent := ctx
+	if r.keeps {
+		parent = context.WithoutCancel(ctx)
+	}
+	answers, noMoreAnswers := context.WithCancel(parent)
+	defer noMoreAnswers()
+
 	workers := r.c.cfg.Workers
 	r.jobs, r.results = make(chan frontier.Entry, workers), make(chan visited, workers)
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for e := range r.jobs {
-				r.results <- r.visit(inner, e)
+				r.results <- r.visit(starts, answers, e)
 			}
 		})
 	}
 	err := r.levels(ctx)
+	noMoreStarts()
+	if !r.keeps {
+		noMoreAnswers()
+	}
+	grace := time.AfterFunc(gracePeriod, noMoreAnswers)
+	defer grace.Stop()
 	// The results channel holds as many as can be in flight, so no worker
 	// blocks on it and all of them end.
-	cancel()
 	close(r.jobs)
 	wg.Wait()
 	close(r.results)

@@ -3,7 +3,6 @@ package crawl
 import (
 	"errors"
 	"net"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +97,10 @@ func TestPrivateAddressesGetNoPacketWithoutAllowNet(t *testing.T) {
 	if n := count(); n != 0 {
 		t.Errorf("%d connections reached the canary", n)
 	}
+	// What shows in the address is refused before anything is set up.
+	if _, err := New(Config{Seed: "http://0x7f000001:" + port + "/"}, nil); !errors.Is(err, ErrSeedAddress) {
+		t.Errorf("New: %v", err)
+	}
 	// Allowed, it is reached.
 	seedErr(t, Config{Seed: "http://127.0.0.1:" + port + "/", AllowNets: loopback})
 	if count() == 0 {
@@ -117,12 +120,34 @@ func TestRedirectsReachNoPrivateAddressAndNoOtherPort(t *testing.T) {
 	if len(got.pages) != 2 || count() != 0 {
 		t.Errorf("pages %q, %d connections", got.paths(), count())
 	}
-	// robots.txt that redirects away: not followed to a private machine.
-	s.Set("/robots.txt", site.Page{To: target + "robots.txt"})
-	s.Set("/", site.Page{To: target})
-	e := seedErr(t, Config{Seed: s.Start(t) + "/", AllowNets: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Fast: true})
-	if n := count(); n != 0 {
-		t.Errorf("robots.txt led to %d connections (%v)", n, e)
+}
+
+func TestRobotsRedirectsReachNoOtherMachineOfAnAllowedNetwork(t *testing.T) {
+	s := site.New(nil)
+	base := s.Start(t)
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(base, "http://"))
+	neighbour, err := net.Listen("tcp", "127.0.0.2:"+port)
+	if err != nil {
+		t.Skip(err) // not every system has all of 127.0.0.0/8
+	}
+	defer neighbour.Close()
+	reached := make(chan struct{}, 1)
+	go func() {
+		if c, err := neighbour.Accept(); err == nil {
+			c.Close()
+			reached <- struct{}{}
+		}
+	}()
+	s.Set("/robots.txt", site.Page{To: "http://127.0.0.2:" + port + "/robots.txt"})
+	s.Set("/", site.Links("home"))
+	seedErr(t, Config{Seed: base + "/", AllowNets: loopback, Fast: true})
+	select {
+	case <-reached:
+		t.Error("a machine that nobody named was contacted")
+	case <-time.After(20 * time.Millisecond):
+	}
+	if s.Count("/") != 0 {
+		t.Error("the seed was fetched without its rules")
 	}
 }
 

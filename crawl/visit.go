@@ -50,8 +50,9 @@ func (v visited) failed(kind error, class fetch.Class, reason string) visited {
 	return v
 }
 
-// visit judges one entry and fetches it if it may be fetched.
-func (r *run) visit(ctx context.Context, e frontier.Entry) visited {
+// visit judges one entry and fetches it if it may be fetched. No request starts
+// after the end of starts, no answer is waited for after that of answers.
+func (r *run) visit(starts, answers context.Context, e frontier.Entry) visited {
 	v := visited{entry: e}
 	u, err := r.c.parser.Parse(e.URL)
 	if err != nil {
@@ -60,7 +61,7 @@ func (r *run) visit(ctx context.Context, e frontier.Entry) visited {
 	if reason := r.c.names.reason(u); reason != "" {
 		return v.refused(ErrSeedNotPage, reason)
 	}
-	d, cause, err := r.admit(ctx, u)
+	d, cause, err := r.admit(starts, u)
 	v.cause = cause
 	switch {
 	case err != nil:
@@ -76,9 +77,9 @@ func (r *run) visit(ctx context.Context, e frontier.Entry) visited {
 	case !d.Allowed:
 		return v.refused(ErrSeedRobots, d.Reason)
 	}
-	resp, err := r.gate.Fetch(ctx, fetch.Request{URL: e.URL})
+	resp, err := r.gate.fetch(starts, answers, fetch.Request{URL: e.URL})
 	if err != nil {
-		return v.unfetched(ctx, err)
+		return v.unfetched(answers, err)
 	}
 	v.status = resp.Status
 	switch {

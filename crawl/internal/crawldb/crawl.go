@@ -82,8 +82,11 @@ func (db *DB) claim(seed string) (*Crawl, error) {
 	return &Crawl{db: db, seed: seed, known: newRecent()}, nil
 }
 
-// Release lets the seed be crawled again. What was settled stays.
+// Release lets the seed be crawled again. What was settled stays. That it is
+// called shows that no page brought the process down.
 func (c *Crawl) Release() {
+	// An error means that a page may be given up earlier than it might be.
+	_ = c.forgive()
 	c.db.mu.Lock()
 	defer c.db.mu.Unlock()
 	delete(c.db.seeds, c.seed)
@@ -201,4 +204,18 @@ func blob(b []byte) []byte {
 		return []byte{}
 	}
 	return b
+}
+
+// forgive takes back that the crawl's pages were tried.
+func (c *Crawl) forgive() error {
+	const tried = "tries > 0 AND entry IN (SELECT id FROM frontier WHERE crawl = ?)"
+	var any bool
+	err := c.db.file.Reader().QueryRow("SELECT EXISTS (SELECT 1 FROM spool WHERE "+tried+")", c.id).Scan(&any)
+	if err != nil || !any {
+		return err
+	}
+	return c.db.file.Write(context.Background(), func(tx *sql.Tx) error {
+		_, err := tx.Exec("UPDATE spool SET tries = 0 WHERE "+tried, c.id)
+		return err
+	})
 }

@@ -169,6 +169,14 @@ func TestAPageThatIsNeverStoredIsGivenUp(t *testing.T) {
 	if s := states(t, c); s["http://h/bomb"] != frontier.Failed {
 		t.Errorf("states %v", s)
 	}
+	// Runs that end in good order do not count against a page.
+	fetched(t, c, page("http://h/late", "x"))
+	for range 2 * maxTries {
+		if got := unstored(t, c); len(got) != 1 {
+			t.Fatalf("handed on: %+v", got)
+		}
+		c.Release()
+	}
 }
 
 func TestBeginForgetsAndResumeRemembers(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"arborist/ingest"
 )
 
-// maxTries is how often a page is handed on again after an interruption.
-const maxTries = 2
+// maxTries is how often a page is handed on again after a crash.
+const maxTries = 8
 
 // Recall calls fn for each settled entry, in the order of discovery. The
 // outcomes have no links and no pages.
@@ -52,7 +52,7 @@ func (c *Crawl) Unstored(ctx context.Context, emit func(ingest.Raw) error) error
 		}
 		after = entry
 		if tries >= maxTries {
-			err := c.db.giveUp(ctx, entry, fmt.Sprintf("it could not be turned into a document in %d runs", tries+1))
+			err := c.db.giveUp(ctx, entry, fmt.Sprintf("it could not be turned into a document, and the program ended %d times meanwhile", tries))
 			if err != nil {
 				return err
 			}
