@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -20,8 +21,9 @@ const readers = 4
 
 // A Store is one file of corpora.
 type Store struct {
-	write *sql.DB // one connection; every transaction is IMMEDIATE
-	read  *sql.DB // query_only
+	write *sql.DB     // one connection; every transaction is IMMEDIATE
+	read  *sql.DB     // query_only
+	doubt atomic.Bool // a write has failed on the write connection
 
 	mu      sync.Mutex               // guards writing
 	writing map[string]chan struct{} // by origin: held for the whole of an Extend
@@ -61,12 +63,9 @@ func open(path string) (*Store, error) {
 	ctx := context.Background()
 	if err := prepare(ctx, s.write); err != nil {
 		s.Close()
-		return nil, notADatabase(err)
+		return nil, classify(err)
 	}
-	// A process that died right after a failed fsync leaves frames in the log
-	// that are readable but may not be durable. Copied and synced here, nothing
-	// is ever shown that a power cut could still take back.
-	if _, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+	if err := settle(ctx, s.write); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -100,14 +99,6 @@ func ensureFile(path string) error {
 	return nil
 }
 
-func notADatabase(err error) error {
-	var e sqlite3.Error
-	if errors.As(err, &e) && e.Code == sqlite3.ErrNotADB {
-		return fmt.Errorf("%w: %w", ErrForeign, err)
-	}
-	return err
-}
-
 // A connector opens connections with the settings that a data source name
 // cannot carry.
 type connector struct{ dsn string }
@@ -128,10 +119,53 @@ func harden(conn *sqlite3.SQLiteConn) error {
 	return err
 }
 
+// settle copies the write-ahead log into the file and syncs it. After a failed
+// fsync, in this process or in one that died of it, the log may hold commits
+// that can be read but may not be durable; afterwards there are none, so
+// nothing is ever shown that a power cut could still take back.
+func settle(ctx context.Context, db *sql.DB) error {
+	var busy, frames, copied int
+	err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &copied)
+	if err == nil && busy != 0 {
+		err = errors.New("another process reads the file")
+	}
+	if err != nil {
+		return fmt.Errorf("sync write-ahead log: %w", classify(err))
+	}
+	return nil
+}
+
 // update runs fn in a write transaction: all of it is durable when update
 // returns nil, none of it happened otherwise.
 func (s *Store) update(ctx context.Context, fn func(*sql.Tx) error) error {
-	return within(ctx, s.write, fn)
+	if s.doubt.Load() {
+		if err := s.renew(ctx); err != nil {
+			return err
+		}
+	}
+	err := within(ctx, s.write, fn)
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.Code == sqlite3.ErrIoErr {
+		s.doubt.Store(true)
+	}
+	return err
+}
+
+// renew replaces the write connection after a failed write or sync: what it
+// believes to be on disk may not be there.
+func (s *Store) renew(ctx context.Context) error {
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	// The pool closes a connection that calls itself bad.
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = conn.Close()
+	if err := settle(ctx, s.write); err != nil {
+		return err
+	}
+	s.doubt.Store(false)
+	return nil
 }
 
 // view runs fn in a read transaction: one snapshot.
@@ -142,7 +176,7 @@ func (s *Store) view(ctx context.Context, fn func(*sql.Tx) error) error {
 func within(ctx context.Context, db *sql.DB, fn func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return classify(err)
 	}
 	defer tx.Rollback()
 	if err := fn(tx); err != nil {
@@ -150,9 +184,23 @@ func within(ctx context.Context, db *sql.DB, fn func(*sql.Tx) error) error {
 			// The driver says "interrupted" or "transaction has ended" instead.
 			err = fmt.Errorf("%w: %w", cause, err)
 		}
-		return err
+		return classify(err)
 	}
-	return tx.Commit()
+	return classify(tx.Commit())
+}
+
+// classify gives SQLite's findings about the file the names that callers know.
+func classify(err error) error {
+	var e sqlite3.Error
+	if errors.As(err, &e) {
+		switch e.Code {
+		case sqlite3.ErrNotADB:
+			return fmt.Errorf("%w: %w", ErrForeign, err)
+		case sqlite3.ErrCorrupt:
+			return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+	}
+	return err
 }
 
 // hold takes the lock of one log for a call that spans several transactions.
