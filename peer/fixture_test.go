@@ -3,8 +3,10 @@ package peer
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -267,9 +269,36 @@ func textOf(seed string, size int) string {
 var words = strings.Fields(`tree leaf root branch bark ring seed forest oak ash elm birch grove trunk sap twig canopy
 	moss fern soil rain light shade wind frost spring summer autumn winter axe saw plane grain knot resin cone needle`)
 
-
 func testContext(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// testLog returns a log that drops what is written to it.
+func testLog(testing.TB) *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// heapGrowth returns how many bytes fn allocated, freed or not.
+func heapGrowth(fn func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fn()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// verifyProof checks a proof file with the offline verifier.
+func verifyProof(t testing.TB, file []byte, key *proof.Verifier, root document.Root, chunk uint64) {
+	t.Helper()
+	p, err := proof.Parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim, err := proof.Verify(p, proof.Expect{Key: key, Root: &root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if claim.Root != root || claim.Chunk != chunk || claim.Corpus == "" {
+		t.Errorf("the proof claims chunk %d of %s in %q, want chunk %d of %s", claim.Chunk, claim.Root, claim.Corpus, chunk, root)
+	}
 }

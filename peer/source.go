@@ -121,6 +121,10 @@ func (s *source) try(ctx context.Context, r resource) (_ *body, wait time.Durati
 	res, err := s.http.Do(req)
 	if err != nil {
 		cancel(nil)
+		var dressed *url.Error // "Get URL: …": our own error names the resource
+		if errors.As(err, &dressed) {
+			err = dressed.Err
+		}
 		var timeout net.Error
 		if errors.As(err, &timeout) && timeout.Timeout() {
 			return nil, 0, fmt.Errorf("%w: %w", ErrTooSlow, err)
