@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// python runs the second implementation of norm-v2.
-func python(t *testing.T, stdin string, args ...string) []string {
+// python runs a second implementation and returns the lines that it writes.
+func python(t *testing.T, stdin, script string, args ...string) []string {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed: the second implementation of norm-v2 cannot run")
+		t.Skipf("python3 is not installed: the second implementation %s cannot run", script)
 	}
-	cmd := exec.CommandContext(t.Context(), "python3", append([]string{"testdata/norm_v2.py"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "python3", append([]string{"testdata/" + script}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -33,7 +33,7 @@ func python(t *testing.T, stdin string, args ...string) []string {
 func disagreeing(t *testing.T) map[rune]bool {
 	t.Helper()
 	unassigned := map[rune]bool{}
-	for _, line := range python(t, "", "unassigned") {
+	for _, line := range python(t, "", "norm_v2.py", "unassigned") {
 		var from, to rune
 		if _, err := fmt.Sscanf(line, "%x %x", &from, &to); err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestNormalizeAgreesWithPython(t *testing.T) {
 	for _, text := range texts {
 		fmt.Fprintf(&stdin, "%x\n", text)
 	}
-	answers := python(t, stdin.String())
+	answers := python(t, stdin.String(), "norm_v2.py")
 	if len(answers) != len(texts) {
 		t.Fatalf("%d answers for %d texts", len(answers), len(texts))
 	}
