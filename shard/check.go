@@ -47,9 +47,10 @@ func (f *File) Check(ctx context.Context, report func(problem string)) (document
 	return c.hashed, nil
 }
 
-// Check is [File.Check] over the set. It also looks for places with more than
-// one current version, which a crash in a Put over two files leaves, and ends
-// the Put by retiring the older one; it reports that it did.
+// Check is [File.Check] over the set, with [corpus.Store.Check] and a comparison
+// of this node's own logs with the shards. It also looks for places with more
+// than one current version, which a crash in a Put over two files leaves, and
+// ends the Put by retiring the older one; it reports that it did.
 func (s *Shared) Check(ctx context.Context, report func(problem string)) (documents int, err error) {
 	for _, f := range s.files {
 		n, err := f.Check(ctx, report)
@@ -58,7 +59,13 @@ func (s *Shared) Check(ctx context.Context, report func(problem string)) (docume
 			return documents, err
 		}
 	}
-	return documents, s.heal(ctx, report)
+	if err := s.heal(ctx, report); err != nil {
+		return documents, err
+	}
+	if _, err := s.corpora.Check(ctx, report); err != nil {
+		return documents, err
+	}
+	return documents, s.checkLogs(ctx, report)
 }
 
 type checker struct {

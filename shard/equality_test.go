@@ -115,7 +115,7 @@ func layouts(t *testing.T, docs []document.Entry) []layout {
 }
 
 func TestEverySplitRanksAsOneFileDoes(t *testing.T) {
-	docs := append(generated(t, 150), realTexts(t, 120)...)
+	docs := append(generated(t, 120), realTexts(t, 90)...)
 	var contents []*document.Document
 	for _, d := range docs {
 		contents = append(contents, d.Document)
@@ -124,7 +124,7 @@ func TestEverySplitRanksAsOneFileDoes(t *testing.T) {
 	splits := layouts(t, docs)
 	or, ties := 0, 0
 	pages := []struct{ offset, limit int }{{0, 10}, {0, 1}, {3, 7}, {0, 100}, {40, 40}}
-	for i, q := range refQueries(docs, 120) {
+	for i, q := range refQueries(docs, 105) {
 		want, mode := ref.search(q.segments)
 		if mode == ModeOr {
 			or++
@@ -133,6 +133,9 @@ func TestEverySplitRanksAsOneFileDoes(t *testing.T) {
 			ties++
 		}
 		for _, split := range splits {
+			if len(split.files) > 16 && i%4 != 0 {
+				continue // slow, and no other code than with fewer files
+			}
 			page := pages[i%len(pages)]
 			r, err := Search(t.Context(), split.files, Query{Text: q.text, Offset: page.offset, Limit: page.limit})
 			if err != nil {
@@ -142,8 +145,8 @@ func TestEverySplitRanksAsOneFileDoes(t *testing.T) {
 		}
 	}
 	t.Logf("%d passages; of the queries %d fell back to OR, %d had a tie at the tenth hit", len(ref.passages), or, ties)
-	if or == 0 || or > 100 {
-		t.Errorf("%d queries of 120 fell back to OR: the test tests too little", or)
+	if or == 0 || or > 95 {
+		t.Errorf("%d queries of 105 fell back to OR: the test tests too little", or)
 	}
 }
 

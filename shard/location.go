@@ -18,7 +18,7 @@ type Version struct {
 	Location     document.Location
 	Current      bool
 	Seq          int64
-	SupersededBy document.Root // zero while current, and where it was withdrawn
+	SupersededBy document.Root // zero while current, and after a withdrawal, and where it was withdrawn
 }
 
 // A place is where versions follow each other: a hash of corpus and URI.

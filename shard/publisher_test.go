@@ -115,9 +115,17 @@ func TestWhatACrashLeftUnlistedIsListedOnRedo(t *testing.T) {
 	if info, _ := logOf(t, s); info.Size != 1 {
 		t.Fatalf("log of %d", info.Size)
 	}
+	var lines []string
+	if _, err := s.Check(t.Context(), func(p string) { lines = append(lines, p) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(lines) != 2 || !strings.Contains(lines[0]+lines[1], "stored and not listed") || !strings.Contains(lines[0]+lines[1], "listed and not current") {
+		t.Errorf("check said %q", lines)
+	}
 	if out := put1(t, p, b); !out[0].Unchanged {
 		t.Errorf("outcome %+v", out[0])
 	}
+	mustCheck(t, s)
 	if info, ops := logOf(t, s); info.Size != 2 || ops[1] != proof.OpSupersede || info.Documents != 1 {
 		t.Errorf("log %+v with %v", info, ops)
 	}
@@ -173,4 +181,30 @@ func TestShardsAndLogAgreeAfterManyPublishersAtOnce(t *testing.T) {
 	if info, _ := logOf(t, s); info.Documents != 1 {
 		t.Errorf("%d documents are listed, 1 is current", info.Documents)
 	}
+}
+
+func TestWithdrawnDocumentIsHiddenUntilItIsPutAgain(t *testing.T) {
+	s := newShared(t, 4)
+	a := entry(t, "test:a", "alpha version")
+	a.Location.Corpus = testOrigin
+	put1(t, s, a)
+	for range 2 {
+		if err := s.Withdraw(t.Context(), testOrigin, "test:a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if roots := found(t, s, "alpha"); len(roots) != 0 {
+		t.Errorf("found %v", roots)
+	}
+	mustCheck(t, s)
+	if out := put1(t, s, a); out[0] != (document.Outcome{}) {
+		t.Errorf("outcome %+v", out[0])
+	}
+	if roots := found(t, s, "alpha"); len(roots) != 1 {
+		t.Errorf("found %v", roots)
+	}
+	if all, err := s.History(t.Context(), "test:a"); err != nil || len(all) != 2 || !all[0].Current || all[1].SupersededBy != (document.Root{}) {
+		t.Errorf("history %+v, %v", all, err)
+	}
+	mustCheck(t, s)
 }

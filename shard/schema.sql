@@ -59,7 +59,7 @@ CREATE TABLE locations (
   place         BLOB NOT NULL,    -- 16 bytes, a hash of origin and URI
   seq           INTEGER NOT NULL, -- version at the place, from 1, over the set
   current       INTEGER NOT NULL,
-  superseded_by BLOB,             -- root that took the place
+  superseded_by BLOB,             -- root that took the place, if one did
   uri           TEXT NOT NULL,
   title         TEXT NOT NULL,
   source        TEXT NOT NULL,
