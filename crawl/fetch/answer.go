@@ -124,7 +124,9 @@ func wanted(kind string, types []string) bool {
 // drain reads a small body that nobody wants, so that the connection can be
 // used again. One that is large or slow is left to be cut off.
 func drain(hr *http.Response, cancel context.CancelFunc) {
-	if hr.ContentLength > drainLimit {
+	// After "101 Switching Protocols" the body is the bare connection, which
+	// no context ends: it is only to be closed.
+	if hr.ContentLength > drainLimit || hr.StatusCode < 200 {
 		return
 	}
 	timer := time.AfterFunc(drainTime, cancel)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -43,7 +44,7 @@ func classify(caller, timed context.Context, url, during string, err error) erro
 	case errors.Is(err, errEncoding):
 		e.Class, e.Reason = Denied, "content coding not understood"
 	case headerTooLarge(err):
-		e.Class, e.Reason, e.Err = ResourceLimit, "response header too large", errors.Join(ErrTooLarge, err)
+		e.Class, e.Reason, e.Err = ResourceLimit, "response header too large", fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case timed.Err() != nil:
 		e.Reason, e.Err = "timeout", context.Cause(timed)
 	case errors.As(err, &dns) && dns.IsNotFound:
