@@ -22,6 +22,7 @@ const vectorDir = "../docs/vectors"
 // A vectorFile is one file of vectors.
 type vectorFile struct {
 	About   string   `json:"about"`
+	Format  string   `json:"format"`
 	Vectors []vector `json:"vectors"`
 }
 
@@ -29,9 +30,9 @@ type vectorFile struct {
 type vector struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // record, checkpoint, note, key or proof
-	// The input: as text, or in base64 where it is not UTF-8.
-	Input       string `json:"input,omitempty"`
-	InputBase64 []byte `json:"input_base64,omitempty"`
+	// The input: as text, or in hexadecimal where it is not UTF-8.
+	Input    string `json:"input,omitempty"`
+	InputHex string `json:"input_hex,omitempty"`
 	// What the verifier knows from elsewhere.
 	Key  string  `json:"key,omitempty"`  // verifier key, of note and proof
 	Root string  `json:"root,omitempty"` // expected, of proof
@@ -44,8 +45,8 @@ type vector struct {
 }
 
 func (v vector) input() []byte {
-	if v.InputBase64 != nil {
-		return v.InputBase64
+	if b, err := hex.DecodeString(v.InputHex); err == nil && len(b) > 0 {
+		return b
 	}
 	return []byte(v.Input)
 }
@@ -53,7 +54,7 @@ func (v vector) input() []byte {
 func newVector(kind, name string, input []byte) vector {
 	v := vector{Kind: kind, Name: name, Input: string(input)}
 	if !utf8.Valid(input) {
-		v.Input, v.InputBase64 = "", input
+		v.Input, v.InputHex = "", hex.EncodeToString(input)
 	}
 	return v
 }

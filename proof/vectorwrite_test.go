@@ -24,13 +24,13 @@ func TestWriteVectors(t *testing.T) {
 	if !*update {
 		t.Skip("only with -update")
 	}
-	writeVectors(t, "record.json", "Lines of a corpus's log. The input of a valid one is hashed as a leaf of the log: SHA-256(0x00, input).", recordVectors(t))
-	writeVectors(t, "checkpoint.json", "Checkpoint texts, not signed. The size of an empty log is valid here and nowhere in a proof.", checkpointVectors(t))
-	writeVectors(t, "note.json", "Verifier keys, and signed checkpoints opened with a key.", noteVectors(t))
-	writeVectors(t, "proof.json", "Proof files in both forms, with what their verifier knows from elsewhere: key, root, id, text.", proofVectors(t))
+	writeVectors(t, "record.json", "record", "Lines of a corpus's log. The input of a valid one is hashed as a leaf of the log: SHA-256(0x00, input).", recordVectors(t))
+	writeVectors(t, "checkpoint.json", "c2sp.org/tlog-checkpoint", "Checkpoint texts, not signed. The size of an empty log is valid here and nowhere in a proof.", checkpointVectors(t))
+	writeVectors(t, "note.json", "c2sp.org/signed-note", "Verifier keys, and signed checkpoints opened with a key.", noteVectors(t))
+	writeVectors(t, "proof.json", "arborist-proof/1", "Proof files in both forms, with what their verifier knows from elsewhere: key, root, id, text.", proofVectors(t))
 }
 
-func writeVectors(t *testing.T, name, about string, vectors []vector) {
+func writeVectors(t *testing.T, name, format, about string, vectors []vector) {
 	for i := range vectors {
 		v := &vectors[i]
 		result, err := v.evaluate(t)
@@ -40,12 +40,19 @@ func writeVectors(t *testing.T, name, about string, vectors []vector) {
 		}
 	}
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	if err := e.Encode(vectorFile{About: about, Vectors: vectors}); err != nil {
-		t.Fatal(err)
+	fmt.Fprintf(&b, "{\n\"about\": %q,\n\"format\": %q,\n\"vectors\": [\n", about, format)
+	for i, v := range vectors {
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+		if i < len(vectors)-1 {
+			b.Truncate(b.Len() - 1) // one object a line
+			b.WriteString(",\n")
+		}
 	}
+	b.WriteString("]\n}\n")
 	if err := os.MkdirAll(vectorDir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 )
 
 const help = `arborist-verify checks a proof file. It needs no store and no network.
@@ -22,6 +21,31 @@ usage: arborist-verify [flags] FILE        ("-" reads standard input)
 exit codes: 0 verified, 1 a file cannot be read, 2 usage, 4 not verified
 limits: 4 MiB for the proof, 1 MiB for the passage
 `
+
+// A FlagSet is what [Options.AddFlags] needs: [flag.FlagSet] is one, and the
+// flag sets of cobra are.
+type FlagSet interface {
+	Func(name, usage string, fn func(string) error)
+}
+
+// AddFlags adds the flags that say what a proof must show. A flag that is given
+// but empty is an error: a variable that is empty by mistake, or a command that
+// failed inside --key "$(…)", must not turn a check off.
+func (o *Options) AddFlags(fs FlagSet) {
+	add := func(name, usage string, value *string) {
+		fs.Func(name, usage, func(s string) error {
+			if s == "" {
+				return errors.New("it is empty")
+			}
+			*value = s
+			return nil
+		})
+	}
+	add("key", "verifier `key` of the corpus, as arborist corpus key prints it; without it no corpus is checked", &o.Key)
+	add("root", "the `root` that the document must have", &o.Root)
+	add("id", "the document `ID` that it must have; unlike a root it also fixes the places of chunks", &o.ID)
+	add("text", "`file` with the passage, where the proof does not hold it", &o.Text)
+}
 
 // Main is the program arborist-verify: it parses its arguments and runs the
 // verb. Flags may stand before and after the file.
@@ -40,10 +64,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func parseArgs(args []string) (o Options, err error) {
 	fs := flag.NewFlagSet("arborist-verify", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&o.Key, "key", "", "")
-	fs.StringVar(&o.Root, "root", "", "")
-	fs.StringVar(&o.ID, "id", "", "")
-	fs.StringVar(&o.Text, "text", "", "")
+	o.AddFlags(fs)
 	fs.BoolVar(&o.JSON, "json", false, "")
 	var files []string
 	for len(args) > 0 {
@@ -67,16 +88,7 @@ func parseArgs(args []string) (o Options, err error) {
 		}
 		args = rest
 	}
-	var empty []string
-	fs.Visit(func(f *flag.Flag) {
-		if f.Value.String() == "" {
-			empty = append(empty, "--"+f.Name)
-		}
-	})
 	switch {
-	case len(empty) > 0:
-		// An empty variable in a script must not turn a check off.
-		return o, Usage(strings.Join(empty, ", ") + " is given but empty")
 	case len(files) > 1:
 		return o, Usage(fmt.Sprintf("%d files named, want one", len(files)))
 	case len(files) == 1:

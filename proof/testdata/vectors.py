@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds verify.py to the vectors of the project: vectors.py FILE..."""
-import base64, json, sys
+import json, sys
 
 import verify
 
@@ -8,7 +8,7 @@ import verify
 def run_vectors(names):
     checked = skipped = failed = 0
     for v in (v for name in names for v in json.load(open(name, encoding="utf-8"))["vectors"]):
-        raw = base64.b64decode(v["input_base64"]) if "input_base64" in v else v.get("input", "").encode()
+        raw = bytes.fromhex(v["input_hex"]) if "input_hex" in v else v.get("input", "").encode()
         if v.get("reason") == "bad_signature" or v["kind"] == "key":
             skipped += 1
             continue
