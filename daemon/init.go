@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"arborist/daemon/api"
 	"arborist/peer"
@@ -46,7 +47,7 @@ func Init(ctx context.Context, home Home, shards int) (res InitResult, err error
 	}
 	defer l.release()
 
-	if shards == 0 && isNew {
+	if shards == 0 && !hasShards(home) {
 		shards = DefaultShards
 	}
 	if shards != 0 {
@@ -74,6 +75,12 @@ func Init(ctx context.Context, home Home, shards int) (res InitResult, err error
 		}
 	}
 	return InitResult{Home: string(home), PeerID: id, Shards: shared.Shards(), New: isNew}, nil
+}
+
+// hasShards reports whether a set is there, whose number of files then counts.
+func hasShards(home Home) bool {
+	_, err := os.Stat(filepath.Join(home.Shards(), "00.db"))
+	return err == nil
 }
 
 // writeNew writes a file that must not be there yet, whole and durable or not

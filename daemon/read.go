@@ -76,7 +76,7 @@ func (n *Node) History(ctx context.Context, uri string) (res api.HistoryResult, 
 	}
 	res = api.HistoryResult{URI: uri, Versions: append(versions(shared, sourceShared), versions(private, sourceCrawl)...)}
 	if len(res.Versions) == 0 {
-		return res, api.NewError(api.CodeNotFound, fmt.Errorf("nothing is known of %q", uri), "find it with: arborist query WORDS")
+		return api.HistoryResult{}, api.NewError(api.CodeNotFound, fmt.Errorf("nothing is known of %q", uri), "find it with: arborist query WORDS")
 	}
 	return res, nil
 }

@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"arborist/daemon/api"
+)
+
+func TestInitTwiceChangesNothing(t *testing.T) {
+	home := Home(filepath.Join(t.TempDir(), "home"))
+	first, err := Init(t.Context(), home, 4)
+	if err != nil || !first.New || first.Shards != 4 {
+		t.Fatal(first, err)
+	}
+	key, err := os.ReadFile(home.CorpusKey(MainCorpus))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shards := range []int{0, 4} {
+		again, err := Init(t.Context(), home, shards)
+		if err != nil || again.New || again.PeerID != first.PeerID || again.Shards != 4 {
+			t.Errorf("init with %d shards again: %+v, %v", shards, again, err)
+		}
+	}
+	if now, _ := os.ReadFile(home.CorpusKey(MainCorpus)); string(now) != string(key) {
+		t.Error("a second init changed the corpus key")
+	}
+	if _, err := Init(t.Context(), home, 8); api.AsError(err).Code != api.CodeUsage {
+		t.Errorf("init with another number of shards: %v", err)
+	}
+}
+
+// TestInitCutShortIsDoneAgain: whatever an init had made when it was killed,
+// the next one completes it.
+func TestInitCutShortIsDoneAgain(t *testing.T) {
+	whole := newHome(t)
+	id, err := existingID(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, missing := range []string{"config.toml", "config.toml shards", "config.toml keys/corpus-main.key shards/corpora.db", "config.toml crawl"} {
+		home := Home(filepath.Join(t.TempDir(), "cut"))
+		if err := os.CopyFS(string(home), os.DirFS(string(whole))); err != nil {
+			t.Fatal(err)
+		}
+		os.Chmod(home.PeerKey(), 0o600)
+		os.Chmod(home.CorpusKey(MainCorpus), 0o600)
+		for _, m := range strings.Fields(missing) {
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				os.RemoveAll(filepath.Join(string(home), m+suffix))
+			}
+		}
+		res, err := Init(t.Context(), home, 0)
+		if err != nil || res.PeerID != id {
+			t.Errorf("without %s: %+v, %v", missing, res, err)
+			continue
+		}
+		openNode(t, home)
+	}
+}
+
+func TestOpenSaysWhatIsWrongWithAHome(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		damage func(Home) error
+		code   api.Code
+		says   string
+	}{
+		{"none", func(h Home) error { return os.RemoveAll(string(h)) }, api.CodeNoStore, "no store here"},
+		{"a file", func(h Home) error {
+			return errors.Join(os.RemoveAll(string(h)), os.WriteFile(string(h), nil, 0o600))
+		}, api.CodeFailed, "not a directory"},
+		{"newer", func(h Home) error { return os.WriteFile(h.Config(), []byte("format = 2\nnew_key = 1\n"), 0o600) }, api.CodeNewer, "newer version"},
+		{"unknown key", func(h Home) error {
+			return os.WriteFile(h.Config(), []byte("format = 1\n[peer]\nlisten_on = []\n"), 0o600)
+		}, api.CodeUsage, "unknown key peer.listen_on"},
+		{"no format", func(h Home) error { return os.WriteFile(h.Config(), nil, 0o600) }, api.CodeUsage, "format is 0"},
+		{"not TOML", func(h Home) error { return os.WriteFile(h.Config(), []byte("{}"), 0o600) }, api.CodeUsage, "config.toml"},
+		{"huge config", func(h Home) error { return os.Truncate(h.Config(), 1<<30) }, api.CodeUsage, "over"},
+		{"lost peer key", func(h Home) error { return os.Remove(h.PeerKey()) }, api.CodeInvalid, "peer key is missing"},
+		{"open peer key", func(h Home) error { return os.Chmod(h.PeerKey(), 0o644) }, api.CodeFailed, "peer.key"},
+		{"lost shard", func(h Home) error { return os.Remove(filepath.Join(h.Shards(), "01.db")) }, api.CodeInvalid, "the file is one of 2"},
+		{"private shard", func(h Home) error {
+			b, err := os.ReadFile(h.CrawlDB())
+			return errors.Join(err, os.WriteFile(filepath.Join(h.Shards(), "01.db"), b, 0o600))
+		}, api.CodeInvalid, "01.db"},
+		{"garbage shard", func(h Home) error {
+			return os.WriteFile(filepath.Join(h.Shards(), "01.db"), []byte("garbage"), 0o600)
+		}, api.CodeInvalid, "01.db"},
+	} {
+		home := newHome(t)
+		n, err := Open(t.Context(), Options{Home: home}) // makes the crawl db
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.damage(home); err != nil {
+			t.Fatal(err)
+		}
+		n, err = Open(t.Context(), Options{Home: home})
+		if err == nil {
+			n.Close()
+			t.Errorf("%s: opened", c.name)
+			continue
+		}
+		e := api.AsError(err)
+		if e.Code != c.code || !strings.Contains(e.Message, c.says) {
+			t.Errorf("%s: %s %q, want %s and %q", c.name, e.Code, e.Message, c.code, c.says)
+		}
+		if e.Hint == "" && !strings.Contains(e.Message, ";") && e.Code != api.CodeFailed {
+			t.Errorf("%s: %q names no next step", c.name, e.Message)
+		}
+	}
+}
