@@ -299,6 +299,25 @@ func TestMaxPagesIsExactInEveryMode(t *testing.T) {
 	}
 }
 
+func TestASiteThatMovedToHTTPSIsCrawledThereAlone(t *testing.T) {
+	s := site.New(map[string]site.Page{
+		"/": {Serve: func(w http.ResponseWriter, r *http.Request) {
+			if r.TLS == nil {
+				http.Redirect(w, r, "https://site.example/", http.StatusMovedPermanently)
+				return
+			}
+			fmt.Fprint(w, site.Links("home", "http://site.example/a", "https://site.example/a", "/b", "https://site.example:443/b").Body)
+		}},
+		"/a": site.Links("a"), "/b": site.Links("b"),
+	})
+	got := crawl(t, t.Context(), Config{Seed: "http://site.example/", Depth: 2, Fast: true}, inProcess{s})
+	var uris []string
+	for _, p := range got.pages {
+		uris = append(uris, p.Location.URI)
+	}
+	equal(t, "pages", sorted(uris), []string{"https://site.example/", "https://site.example/a", "https://site.example/b"})
+}
+
 func TestOnlyTheSeedsHostAndThoseAllowedAreAsked(t *testing.T) {
 	other := site.New(map[string]site.Page{
 		"/":           site.Links("other", "/x"),

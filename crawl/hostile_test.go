@@ -92,13 +92,13 @@ func TestALongManualIsNoTrap(t *testing.T) {
 	s := byPath(func(target string) site.Page {
 		var n int
 		fmt.Sscanf(target, "/page-%d.html", &n)
-		if n >= 1500 {
+		if n >= 500 {
 			return site.Links(fmt.Sprint(n))
 		}
 		return site.Links(fmt.Sprint(n), fmt.Sprintf("/page-%d.html", 2*n+1), fmt.Sprintf("/page-%d.html", 2*n+2))
 	})
-	got := fast(t, s, "/", 100)
-	if got.err != nil || len(got.pages) != 3001 || len(got.report.Traps) != 0 {
+	got := fast(t, s, "/", 100, func(c *Config) { c.PatternBudget = 50 })
+	if got.err != nil || len(got.pages) != 1001 || len(got.report.Traps) != 0 {
 		t.Errorf("%d pages, traps %+v, %v", len(got.pages), got.report.Traps, got.err)
 	}
 }
@@ -286,5 +286,24 @@ func TestListsInTheReportAreBounded(t *testing.T) {
 	r := got.report
 	if len(r.Refused) != 10 || r.RefusedTotal != 300 || len(r.Failed) != 10 || r.FailedTotal != 300 {
 		t.Errorf("%d of %d refused, %d of %d failed", len(r.Refused), r.RefusedTotal, len(r.Failed), r.FailedTotal)
+	}
+}
+
+// panics is a fetcher that panics for some addresses.
+type panics struct{ inProcess }
+
+func (f panics) Fetch(ctx context.Context, req fetch.Request) (fetch.Response, error) {
+	if strings.HasSuffix(req.URL, "/panic") {
+		panic("index out of range")
+	}
+	return f.inProcess.Fetch(ctx, req)
+}
+
+func TestAPanicIsOnePagesFailure(t *testing.T) {
+	s := site.New(map[string]site.Page{"/": site.Links("home", "/panic", "/a"), "/a": site.Links("a")})
+	got := crawl(t, t.Context(), Config{Seed: "http://127.0.0.1/", Depth: 1, Fast: true}, panics{inProcess{s}})
+	equal(t, "pages", sorted(got.paths()), []string{"/", "/a"})
+	if f := got.report.Failed; len(f) != 1 || f[0].Class != fetch.ResourceLimit || !strings.Contains(f[0].Error, "index out of range") {
+		t.Errorf("failed %+v", f)
 	}
 }

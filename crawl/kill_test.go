@@ -57,7 +57,7 @@ func child(args []string) error {
 }
 
 func TestAKilledCrawlIsResumedPageExact(t *testing.T) {
-	const pages = 150
+	const pages = 90
 	for _, mode := range []string{"polite", "fast"} {
 		t.Run(mode, func(t *testing.T) {
 			s := tree(pages)

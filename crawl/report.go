@@ -59,16 +59,16 @@ type Visit struct {
 	Status int // HTTP status
 }
 
-func (r *Report) refuse(max int, url, reason string) {
+func (r *Report) refuse(listed int, url, reason string) {
 	r.RefusedTotal++
-	if len(r.Refused) < max {
+	if len(r.Refused) < listed {
 		r.Refused = append(r.Refused, Refusal{URL: url, Reason: reason})
 	}
 }
 
-func (r *Report) fail(max int, url string, class fetch.Class, reason string) {
+func (r *Report) fail(listed int, url string, class fetch.Class, reason string) {
 	r.FailedTotal++
-	if len(r.Failed) < max {
+	if len(r.Failed) < listed {
 		r.Failed = append(r.Failed, Failure{URL: url, Class: class, Error: reason})
 	}
 }

@@ -17,7 +17,7 @@ import (
 // A crawlFrontier is where a run finds its work and leaves its results; see
 // package frontier for the promises.
 type crawlFrontier interface {
-	Add(ctx context.Context, links []frontier.Link) error
+	Next(ctx context.Context, from int) (depth int, ok bool, err error)
 	Waiting(ctx context.Context, depth int, after int64, n int) ([]frontier.Entry, error)
 	Settle(ctx context.Context, outcomes []frontier.Outcome) error
 }
@@ -82,13 +82,12 @@ func (c *Crawler) Documents(ctx context.Context, emit func(ingest.Raw) error, _ 
 // open sets up the frontier and hands on what an earlier run left behind.
 func (r *run) open(ctx context.Context) (release func(), err error) {
 	release = func() {}
-	seed := frontier.Link{URL: r.c.seed.String()}
 	if r.c.cfg.Store == nil {
 		if r.c.cfg.Resume {
 			return nil, fmt.Errorf("crawl %s: %w: a crawl can only be resumed where its pages are kept", r.c.seed, ErrNothingToResume)
 		}
-		r.frontier = frontier.NewMemory()
-		return release, r.frontier.Add(ctx, []frontier.Link{seed})
+		r.frontier = frontier.NewMemory(r.c.seed.String())
+		return release, nil
 	}
 	kept, err := r.c.cfg.Store.begin(ctx, r.c.seed.String(), r.c.cfg.Depth, r.c.cfg.Resume)
 	if err != nil {
@@ -100,9 +99,6 @@ func (r *run) open(ctx context.Context) (release func(), err error) {
 		}
 	}()
 	r.frontier, r.keeps = kept, true
-	if err := r.frontier.Add(ctx, []frontier.Link{seed}); err != nil {
-		return nil, err
-	}
 	if r.c.cfg.Resume {
 		if err := kept.Recall(ctx, r.recall); err != nil {
 			return nil, err
@@ -118,17 +114,20 @@ func (r *run) open(ctx context.Context) (release func(), err error) {
 // recall takes in what an earlier run of the crawl came to.
 func (r *run) recall(o frontier.Outcome) error {
 	r.count(o)
-	if o.State != frontier.Refused {
-		if u, err := r.c.parser.Parse(o.Entry.URL); err == nil {
-			r.traps.charge(u, o.Entry.Chain)
-		}
+	u, err := r.c.parser.Parse(o.Entry.URL)
+	if err != nil || o.State == frontier.Refused {
+		return nil
+	}
+	r.traps.charge(u, o.Entry.Chain)
+	if o.Entry.Depth == 0 && (o.State == frontier.Fetched || o.State == frontier.Done) {
+		r.c.scope.enter(u)
 	}
 	return nil
 }
 
 // count enters an outcome into the report.
 func (r *run) count(o frontier.Outcome) {
-	max := r.c.cfg.MaxListed
+	listed := r.c.cfg.MaxListed
 	switch o.State {
 	case frontier.Fetched, frontier.Done:
 		r.report.Pages++
@@ -138,9 +137,9 @@ func (r *run) count(o frontier.Outcome) {
 	case frontier.Redirected:
 		r.report.Redirects++
 	case frontier.Refused:
-		r.report.refuse(max, o.Entry.URL, o.Reason)
+		r.report.refuse(listed, o.Entry.URL, o.Reason)
 	case frontier.Failed:
-		r.report.fail(max, o.Entry.URL, fetch.Class(o.Class), o.Reason)
+		r.report.fail(listed, o.Entry.URL, fetch.Class(o.Class), o.Reason)
 	}
 }
 
@@ -215,37 +214,32 @@ func (r *run) salvage(ctx context.Context) error {
 	return nil
 }
 
+// levels fetches one depth after the other. Each leads only to the next, but
+// an earlier run may have emptied the first of them.
 func (r *run) levels(ctx context.Context) error {
-	for depth := 0; depth <= r.c.cfg.Depth; depth++ {
-		if err := r.level(ctx, depth); err != nil {
+	for from := 0; ; {
+		depth, ok, err := r.frontier.Next(ctx, from)
+		if err != nil || !ok || depth > r.c.cfg.Depth {
 			return err
 		}
 		if r.full() {
-			return r.cap(ctx, depth)
-		}
-	}
-	return nil
-}
-
-// cap notes whether the page cap left anything out.
-func (r *run) cap(ctx context.Context, depth int) error {
-	for ; depth <= r.c.cfg.Depth; depth++ {
-		left, err := r.frontier.Waiting(ctx, depth, 0, 1)
-		if err != nil {
-			return err
-		}
-		if len(left) > 0 {
 			r.report.Capped = true
 			return nil
 		}
+		if err := r.level(ctx, depth); err != nil {
+			return err
+		}
+		from = depth + 1
+		if r.full() {
+			from = depth // the page cap may have left some of it
+		}
 	}
-	return nil
 }
 
 // full reports whether the requests under way may bring the last pages.
 func (r *run) full() bool {
-	cap := r.c.cfg.MaxPages
-	return cap > 0 && r.report.Pages+r.inFlight >= cap
+	most := r.c.cfg.MaxPages
+	return most > 0 && r.report.Pages+r.inFlight >= most
 }
 
 // level fetches everything of one depth, what redirects add to it included.

@@ -56,6 +56,14 @@ func (s *scope) adopt(u weburl.URL) (weburl.URL, bool) {
 	return u, ok
 }
 
+// enter notes the page at which the site was entered. A site that is asked for
+// over http and answers from https is an https site from there on.
+func (s *scope) enter(u weburl.URL) {
+	if _, ok := s.site.Adopt(u); ok && u.Scheme() == "https" {
+		s.site = weburl.NewSite(u)
+	}
+}
+
 // ports gives the ports that must be open beside 80 and 443.
 func (s *scope) ports(seed weburl.URL) []uint16 {
 	ports := []uint16{seed.Port()}

@@ -52,8 +52,15 @@ func (v visited) failed(kind error, class fetch.Class, reason string) visited {
 
 // visit judges one entry and fetches it if it may be fetched. No request starts
 // after the end of starts, no answer is waited for after that of answers.
-func (r *run) visit(starts, answers context.Context, e frontier.Entry) visited {
-	v := visited{entry: e}
+func (r *run) visit(starts, answers context.Context, e frontier.Entry) (v visited) {
+	// What strangers send must not take the process down, whatever a library
+	// makes of it.
+	defer func() {
+		if p := recover(); p != nil {
+			v = visited{entry: e}.failed(ErrSeedNotPage, fetch.ResourceLimit, fmt.Sprintf("reading it failed: panic: %.200v", p))
+		}
+	}()
+	v = visited{entry: e}
 	u, err := r.c.parser.Parse(e.URL)
 	if err != nil {
 		return v.refused(ErrSeedURL, err.Error())
@@ -185,6 +192,9 @@ func (r *run) page(v visited, u weburl.URL, resp fetch.Response) visited {
 
 // follow turns the page's links into entries, as far as they belong here.
 func (r *run) follow(v *visited, page weburl.URL) {
+	if v.entry.Depth == 0 {
+		r.c.scope.enter(page) // alone: nothing else is in flight on the first level
+	}
 	found := v.found.Links
 	v.found.Links = nil
 	for _, link := range found {

@@ -22,7 +22,7 @@ type Crawl struct {
 }
 
 // Begin starts a crawl of a seed over, dropping what was kept of an earlier
-// one. Release must be called at its end. It fails with [ErrBusy].
+// one; nothing but the seed is known in it. Release must be called at its end. It fails with [ErrBusy].
 func (db *DB) Begin(ctx context.Context, seed string, depth int) (*Crawl, error) {
 	c, err := db.claim(seed)
 	if err != nil {
@@ -38,8 +38,12 @@ func (db *DB) Begin(ctx context.Context, seed string, depth int) (*Crawl, error)
 				return err
 			}
 		}
-		return tx.QueryRow("INSERT INTO crawls (seed, depth, begun) VALUES (?, ?, ?) RETURNING id",
+		err := tx.QueryRow("INSERT INTO crawls (seed, depth, begun) VALUES (?, ?, ?) RETURNING id",
 			seed, depth, time.Now().Unix()).Scan(&c.id)
+		if err != nil {
+			return err
+		}
+		return c.add(tx, []frontier.Link{{URL: seed}})
 	})
 	if err != nil {
 		c.Release()
@@ -92,7 +96,7 @@ func (c *Crawl) Release() {
 	delete(c.db.seeds, c.seed)
 }
 
-// Add adds links without an outcome: the seed.
+// Add adds links without an outcome.
 func (c *Crawl) Add(ctx context.Context, links []frontier.Link) error {
 	return c.db.file.Write(ctx, func(tx *sql.Tx) error { return c.add(tx, links) })
 }
@@ -122,6 +126,20 @@ func (c *Crawl) add(tx *sql.Tx, links []frontier.Link) error {
 	}
 	_, err = tx.Exec(addSQL, c.id, string(list))
 	return err
+}
+
+// Next returns the lowest depth, at least from, at which an entry is waiting,
+// and false where none is.
+func (c *Crawl) Next(ctx context.Context, from int) (depth int, ok bool, err error) {
+	err = c.db.file.Reader().QueryRowContext(ctx,
+		"SELECT depth FROM frontier WHERE crawl = ? AND state = 0 AND depth >= ? ORDER BY depth LIMIT 1", c.id, from).Scan(&depth)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("read frontier: %w", err)
+	}
+	return depth, true, nil
 }
 
 // Waiting returns up to n waiting entries of one depth whose ID is over after,
@@ -209,9 +227,9 @@ func blob(b []byte) []byte {
 // forgive takes back that the crawl's pages were tried.
 func (c *Crawl) forgive() error {
 	const tried = "tries > 0 AND entry IN (SELECT id FROM frontier WHERE crawl = ?)"
-	var any bool
-	err := c.db.file.Reader().QueryRow("SELECT EXISTS (SELECT 1 FROM spool WHERE "+tried+")", c.id).Scan(&any)
-	if err != nil || !any {
+	var found bool
+	err := c.db.file.Reader().QueryRow("SELECT EXISTS (SELECT 1 FROM spool WHERE "+tried+")", c.id).Scan(&found)
+	if err != nil || !found {
 		return err
 	}
 	return c.db.file.Write(context.Background(), func(tx *sql.Tx) error {

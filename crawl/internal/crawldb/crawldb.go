@@ -129,10 +129,10 @@ func (db *DB) stored(ctx context.Context, urls []string) error {
 		return err
 	}
 	// Documents from elsewhere have no bytes kept: no write for them.
-	var any bool
+	var found bool
 	err = db.file.Reader().QueryRowContext(ctx,
-		"SELECT EXISTS (SELECT 1 FROM json_each(?) j JOIN spool ON spool.url = j.value)", string(list)).Scan(&any)
-	if err != nil || !any {
+		"SELECT EXISTS (SELECT 1 FROM json_each(?) j JOIN spool ON spool.url = j.value)", string(list)).Scan(&found)
+	if err != nil || !found {
 		return err
 	}
 	return db.drop(ctx, string(list), frontier.Done, "", "")

@@ -42,7 +42,7 @@ func begin(t testing.TB, db *DB, seed string) *Crawl {
 
 func TestCrawlKeepsThePromisesOfAFrontier(t *testing.T) {
 	frontiertest.Run(t, func(t *testing.T) frontiertest.Frontier {
-		return begin(t, open(t, filepath.Join(t.TempDir(), "web.db")), seed)
+		return begin(t, open(t, filepath.Join(t.TempDir(), "web.db")), frontiertest.Seed)
 	})
 }
 
@@ -53,7 +53,7 @@ func TestCrawlsInOneFileDoNotMix(t *testing.T) {
 		t.Fatal(err)
 	}
 	frontiertest.Run(t, func(t *testing.T) frontiertest.Frontier {
-		c := begin(t, db, seed)
+		c := begin(t, db, frontiertest.Seed)
 		t.Cleanup(c.Release)
 		return c
 	})
@@ -317,7 +317,7 @@ func TestRecentNeverClaimsWhatItWasNotTold(t *testing.T) {
 			t.Fatalf("%s is forgotten at once", url)
 		}
 	}
-	if n := len(r.new) + len(r.old); n > 2*recentHalf {
+	if n := len(r.newer) + len(r.older); n > 2*recentHalf {
 		t.Errorf("it holds %d addresses", n)
 	}
 }

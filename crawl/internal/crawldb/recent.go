@@ -15,14 +15,14 @@ type recent struct {
 	seeds [2]maphash.Seed
 
 	mu       sync.Mutex
-	old, new map[[2]uint64]struct{}
+	older, newer map[[2]uint64]struct{}
 }
 
 // recentHalf is the number of addresses in each half, about 3 MB.
 const recentHalf = 1 << 16
 
 func newRecent() *recent {
-	return &recent{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, new: map[[2]uint64]struct{}{}}
+	return &recent{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, newer: map[[2]uint64]struct{}{}}
 }
 
 func (r *recent) key(url string) [2]uint64 {
@@ -33,10 +33,10 @@ func (r *recent) has(url string) bool {
 	key := r.key(url)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.new[key]; ok {
+	if _, ok := r.newer[key]; ok {
 		return true
 	}
-	_, ok := r.old[key]
+	_, ok := r.older[key]
 	return ok
 }
 
@@ -44,8 +44,8 @@ func (r *recent) add(url string) {
 	key := r.key(url)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.new[key] = struct{}{}
-	if len(r.new) >= recentHalf {
-		r.old, r.new = r.new, make(map[[2]uint64]struct{}, recentHalf)
+	r.newer[key] = struct{}{}
+	if len(r.newer) >= recentHalf {
+		r.older, r.newer = r.newer, make(map[[2]uint64]struct{}, recentHalf)
 	}
 }

@@ -16,12 +16,14 @@ type Memory struct {
 	levels  map[int][]int64  // IDs by depth, ascending; may hold settled and moved ones
 }
 
-// NewMemory returns an empty crawl.
-func NewMemory() *Memory {
-	return &Memory{known: map[string]int64{}, levels: map[int][]int64{}}
+// NewMemory returns a crawl in which nothing but the seed is known.
+func NewMemory(seed string) *Memory {
+	m := &Memory{known: map[string]int64{}, levels: map[int][]int64{}}
+	m.add([]Link{{URL: seed}})
+	return m
 }
 
-// Add adds links without an outcome: the seed.
+// Add adds links without an outcome.
 func (m *Memory) Add(_ context.Context, links []Link) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,6 +53,22 @@ func (m *Memory) wait(id int64, depth int) {
 	level := m.levels[depth]
 	at, _ := slices.BinarySearch(level, id)
 	m.levels[depth] = slices.Insert(level, at, id)
+}
+
+// Next returns the lowest depth, at least from, at which an entry is waiting,
+// and false where none is.
+func (m *Memory) Next(_ context.Context, from int) (depth int, ok bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for d, ids := range m.levels {
+		if d < from || ok && d >= depth {
+			continue
+		}
+		if slices.ContainsFunc(ids, func(id int64) bool { return m.states[id-1] == Waiting && m.entries[id-1].Depth == d }) {
+			depth, ok = d, true
+		}
+	}
+	return depth, ok, nil
 }
 
 // Waiting returns up to n waiting entries of one depth whose ID is over after,

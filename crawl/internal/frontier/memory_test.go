@@ -8,5 +8,5 @@ import (
 )
 
 func TestMemoryKeepsThePromisesOfAFrontier(t *testing.T) {
-	frontiertest.Run(t, func(*testing.T) frontiertest.Frontier { return frontier.NewMemory() })
+	frontiertest.Run(t, func(*testing.T) frontiertest.Frontier { return frontier.NewMemory(frontiertest.Seed) })
 }

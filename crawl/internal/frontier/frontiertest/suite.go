@@ -15,24 +15,38 @@ import (
 // A Frontier is what is tested.
 type Frontier interface {
 	Add(ctx context.Context, links []frontier.Link) error
+	Next(ctx context.Context, from int) (depth int, ok bool, err error)
 	Waiting(ctx context.Context, depth int, after int64, n int) ([]frontier.Entry, error)
 	Settle(ctx context.Context, outcomes []frontier.Outcome) error
 }
 
-// Run tests an implementation; open gives an empty frontier.
+// Seed is the address that is known in a new frontier.
+const Seed = "http://seed/"
+
+// Run tests an implementation; open gives a frontier with nothing but [Seed].
 func Run(t *testing.T, open func(t *testing.T) Frontier) {
 	for _, tc := range []struct {
 		name string
 		test func(*testing.T, Frontier)
 	}{
 		{"an address is added once", addedOnce},
+		{"the next level is the lowest that waits", nextLevel},
 		{"entries come out in order of discovery", inOrder},
 		{"a waiting entry rises, a settled one stays", rises},
 		{"a settled entry is settled for good", settledOnce},
 		{"an outcome brings its links", bringsLinks},
 		{"concurrent use", concurrent},
 	} {
-		t.Run(tc.name, func(t *testing.T) { tc.test(t, open(t)) })
+		t.Run(tc.name, func(t *testing.T) {
+			f := open(t)
+			next(t, f, 0, 0)
+			seed := expect(t, f, 0, Seed)[0]
+			if seed.Chain != 0 || len(seed.Trail) != 0 {
+				t.Errorf("seed %+v", seed)
+			}
+			settle(t, f, frontier.Outcome{Entry: seed, State: frontier.Done})
+			tc.test(t, f)
+		})
 	}
 }
 
@@ -76,6 +90,35 @@ func expect(t *testing.T, f Frontier, depth int, want ...string) []frontier.Entr
 		t.Fatalf("waiting at depth %d: %q, want %q", depth, urls(got), want)
 	}
 	return got
+}
+
+// next checks the level that Next gives; -1 stands for none.
+func next(t *testing.T, f Frontier, from, want int) {
+	t.Helper()
+	depth, ok, err := f.Next(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ok {
+		depth = -1
+	}
+	if depth != want {
+		t.Fatalf("next level from %d is %d, want %d", from, depth, want)
+	}
+}
+
+func nextLevel(t *testing.T, f Frontier) {
+	next(t, f, 0, -1)
+	add(t, f, link("a", 7), link("b", 3))
+	next(t, f, 0, 3)
+	next(t, f, 3, 3)
+	next(t, f, 4, 7)
+	next(t, f, 8, -1)
+	add(t, f, link("a", 5))
+	next(t, f, 4, 5)
+	next(t, f, 6, -1)
+	settle(t, f, frontier.Outcome{Entry: expect(t, f, 3, "b")[0], State: frontier.Failed})
+	next(t, f, 0, 5)
 }
 
 func addedOnce(t *testing.T, f Frontier) {
