@@ -14,7 +14,7 @@ import (
 type recent struct {
 	seeds [2]maphash.Seed
 
-	mu       sync.Mutex
+	mu           sync.Mutex
 	older, newer map[[2]uint64]struct{}
 }
 

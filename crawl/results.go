@@ -1,0 +1,82 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"arborist/crawl/internal/frontier"
+)
+
+// absorb notes results, then reports and emits what they brought.
+func (r *run) absorb(ctx context.Context, batch []visited) error {
+	var outcomes []frontier.Outcome
+	var settled []visited
+	var stop error
+	for _, v := range batch {
+		if v.err != nil {
+			stop = errors.Join(stop, v.err)
+			continue
+		}
+		if err := r.judge(&v); err != nil {
+			stop = errors.Join(stop, err)
+		}
+		if v.state != frontier.Waiting {
+			outcomes, settled = append(outcomes, r.outcome(v)), append(settled, v)
+		}
+	}
+	if len(outcomes) > 0 {
+		if err := r.settle(ctx, outcomes); err != nil {
+			return err
+		}
+	}
+	for i, v := range settled {
+		r.count(outcomes[i])
+		r.note(v)
+	}
+	for _, v := range settled {
+		if v.page != nil {
+			if err := r.emit(*v.page); err != nil {
+				return err
+			}
+		}
+	}
+	return stop
+}
+
+// settle notes outcomes even where the run was told to stop: what was fetched
+// must not be fetched again.
+func (r *run) settle(ctx context.Context, outcomes []frontier.Outcome) error {
+	return r.frontier.Settle(context.WithoutCancel(ctx), outcomes)
+}
+
+// note reports a result beyond its outcome.
+func (r *run) note(v visited) {
+	r.report.OffSite += v.offSite
+	r.report.Nofollow += v.found.Nofollow
+	r.report.Foreign += v.found.Foreign
+	r.report.Broken += v.found.Broken
+	if v.found.Cut != "" && len(r.report.Cut) < r.c.cfg.MaxListed {
+		r.report.Cut = append(r.report.Cut, Cut{URL: v.entry.URL, Reason: v.found.Cut})
+	}
+	answered := v.state == frontier.Done || v.state == frontier.Failed && v.status >= http.StatusBadRequest
+	if answered && r.c.cfg.Visit != nil {
+		r.c.cfg.Visit(Visit{URL: v.entry.URL, Depth: v.entry.Depth, Status: v.status})
+	}
+}
+
+// outcome gives what a result means for the frontier.
+func (r *run) outcome(v visited) frontier.Outcome {
+	o := frontier.Outcome{
+		Entry: v.entry, State: v.state, Status: v.status,
+		Class: string(v.class), Reason: v.reason, Links: v.links,
+	}
+	switch {
+	case v.state != frontier.Done:
+	case v.found.NoIndex:
+		o.Reason = reasonNoIndex
+	case r.keeps:
+		o.State, o.Page = frontier.Fetched, v.page
+	}
+	return o
+}
