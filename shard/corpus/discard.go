@@ -11,7 +11,7 @@ import (
 // discardStep is how many staged records one transaction takes back, so that
 // throwing away a long tail neither holds the writer nor fills the write-ahead
 // log.
-const discardStep = 2048
+const discardStep = 1024
 
 // discard takes back every staged record of a log: the exact inverse of
 // adding them, in steps that each leave the log whole.

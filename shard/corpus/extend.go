@@ -15,8 +15,8 @@ import (
 const (
 	// batchLines and batchBytes bound what one step of an Extend holds in memory
 	// and in one transaction.
-	batchLines = 2048
-	batchBytes = 2 << 20
+	batchLines = 1024
+	batchBytes = 1 << 20
 )
 
 // Extend brings a followed log up to a newer signed head: lines are the
@@ -62,6 +62,11 @@ func (s *Store) Extend(ctx context.Context, origin string, note []byte, lines []
 func (s *Store) ExtendFrom(ctx context.Context, origin string, note []byte,
 	lines func(from uint64) iter.Seq2[[]byte, error],
 ) (proof.Checkpoint, error) {
+	// Only corpora that are here get a lock: there is no end to other names.
+	_, err := s.Lookup(ctx, origin)
+	if err != nil {
+		return proof.Checkpoint{}, fmt.Errorf("extend corpus %.200q: %w", origin, err)
+	}
 	release, err := s.hold(ctx, origin)
 	if err != nil {
 		return proof.Checkpoint{}, fmt.Errorf("extend corpus %.200q: %w", origin, err)

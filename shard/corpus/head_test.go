@@ -232,11 +232,16 @@ func TestEvidenceIsBounded(t *testing.T) {
 		}
 		return append(m.note(n), extra[len(m.head(n).Text())+1:]...)
 	}
-	for i := range 2 * maxRollbacks {
-		if _, err := s.Extend(ctx, m.origin(), m.note(uint64(i)), nil); !errors.Is(err, ErrRollback) {
+	for i := range 5 {
+		if _, err := s.Extend(ctx, m.origin(), cosigned(70, byte(i)), nil); !errors.Is(err, ErrRollback) {
 			t.Fatal(err)
 		}
-		if _, err := s.Extend(ctx, m.origin(), cosigned(70, byte(i)), nil); !errors.Is(err, ErrRollback) {
+	}
+	if all, err := s.Evidence(ctx, m.origin()); err != nil || len(all) != 1 {
+		t.Fatalf("one old head under five sets of signatures: %d kept, %v", len(all), err)
+	}
+	for i := range 2 * maxRollbacks {
+		if _, err := s.Extend(ctx, m.origin(), m.note(uint64(i)), nil); !errors.Is(err, ErrRollback) {
 			t.Fatal(err)
 		}
 	}

@@ -333,7 +333,7 @@ func TestFullDiskLeavesTheOldHead(t *testing.T) {
 		own.checkLog(t, s, 100)
 	}
 	// Room for the first step of an Extend, not for the second.
-	limit(pages + 500)
+	limit(pages + 220)
 	_, err := s.ExtendFrom(ctx, source.origin(), source.note(source.size()), source.from(source.size()))
 	if err == nil || errors.Is(err, ErrMismatch) {
 		t.Fatalf("extend on a full disk: %v", err)

@@ -53,7 +53,7 @@ func open(path string) (*Store, error) {
 	const common = "&_busy_timeout=5000&_synchronous=FULL&_stmt_cache_size=32"
 	file := (&url.URL{Scheme: "file", Path: abs}).String()
 	s := &Store{
-		write:   sql.OpenDB(connector{file + "?mode=rw&_txlock=immediate&_journal_mode=WAL" + common}),
+		write:   sql.OpenDB(connector{file + "?mode=rw&_txlock=immediate&_journal_mode=WAL&_cache_size=-16384" + common}),
 		read:    sql.OpenDB(connector{file + "?mode=ro&_txlock=deferred&_query_only=1" + common}),
 		writing: make(map[string]chan struct{}),
 	}

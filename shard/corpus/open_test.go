@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mattn/go-sqlite3"
+
 	"arborist/proof"
 )
 
@@ -158,6 +160,27 @@ func TestConnectionsAreSetUpForDurability(t *testing.T) {
 	}
 }
 
+// After a failed write the connection is replaced before the next one.
+func TestDoubtedConnectionIsReplaced(t *testing.T) {
+	s, m := newOwn(t)
+	appendBoth(t, s, m, numbered(3, 0)...)
+	if _, err := s.write.Exec("CREATE TEMP TABLE mark (x)"); err != nil {
+		t.Fatal(err)
+	}
+	failed := sqlite3.Error{Code: sqlite3.ErrIoErr} // as from a commit whose fsync failed
+	if err := s.update(context.Background(), func(*sql.Tx) error { return failed }); !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	appendBoth(t, s, m, numbered(3, 3)...)
+	if s.doubt.Load() {
+		t.Error("still in doubt after an append")
+	}
+	if _, err := s.write.Exec("SELECT * FROM temp.mark"); err == nil {
+		t.Error("the connection is still the same")
+	}
+	m.checkLog(t, s, 6)
+}
+
 func TestNamesAreNeverPathsOrOptions(t *testing.T) {
 	ctx := context.Background()
 	s := newStore(t)
@@ -274,4 +297,26 @@ func TestCorporaAreApart(t *testing.T) {
 	if err != nil || len(infos) != 3 || !infos[0].Own || !infos[1].Own || infos[2].Own {
 		t.Errorf("list: %+v, %v", infos, err)
 	}
+}
+
+// An origin has one reading, and its parts are safe to show and to store.
+func FuzzOriginHasOneReading(f *testing.F) {
+	for _, seed := range []string{"", "/", "a/b", testPeer + "/main", "a/b/c", "../main", "a/..", "-a/b", "a/b\n", "é/b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, origin string) {
+		publisher, name, err := splitOrigin(origin)
+		if err != nil {
+			if !errors.Is(err, ErrName) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if publisher+"/"+name != origin || strings.Contains(origin, "..") && strings.HasPrefix(name, ".") || !ValidName(name) {
+			t.Fatalf("%q is read as %q and %q", origin, publisher, name)
+		}
+		if _, err := proof.NewSigner(origin, [32]byte{1}); err != nil {
+			t.Fatalf("no key can be named %q: %v", origin, err)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -143,5 +144,38 @@ func TestEveryNarrowerWidthIsServed(t *testing.T) {
 		if _, err := s.Tile(ctx, m.origin(), level, 0, 1); !errors.Is(err, ErrNotFound) {
 			t.Errorf("tile of level %d: %v", level, err)
 		}
+	}
+}
+
+// A node that is not wholly inside the tree is an error, at the border of what
+// is signed as at that of what is stored.
+func TestNodesBeyondTheTreeAreRefused(t *testing.T) {
+	ctx := context.Background()
+	m := newModelOf(t, "main", 300)
+	s := newStore(t)
+	followTo(t, s, m, 300)
+	err := s.withLog(ctx, m.origin(), func(tx *sql.Tx, l *log) error {
+		for _, size := range []uint64{255, 256, 300} { // below 300 the rest counts as staged
+			stored := newTiles(ctx, tx, l.id, size)
+			border, err := loadEdge(newTiles(ctx, tx, l.id, size))
+			if err != nil {
+				return err
+			}
+			for level := range uint8(10) {
+				nodes := size >> level
+				for _, index := range []uint64{nodes, nodes + 1, nodes + 256, 1 << 50} {
+					if _, err := stored.Node(level, index); !errors.Is(err, ErrNotFound) {
+						t.Errorf("node %d of level %d in a tree of %d: %v", index, level, size, err)
+					}
+					if _, err := border.Node(level, index); !errors.Is(err, ErrNotFound) {
+						t.Errorf("node %d of level %d on the border of a tree of %d: %v", index, level, size, err)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
