@@ -98,6 +98,7 @@ func noteRows(t *testing.T, s *Signer) []noteRow {
 		{"100 signature lines", text + "\n\n" + line + strings.Repeat(foreign("w"), 99), nil},
 		{"101 signature lines", text + "\n\n" + line + strings.Repeat(foreign("w"), 100), ErrTooLarge},
 		{"over the cap", strings.Repeat("x", MaxNote) + "\n\n" + line, ErrTooLarge},
+		{"over the cap by a signature", text + "\n\n" + line + "— w " + strings.Repeat("AAAA", MaxNote/4) + "\n", ErrTooLarge},
 		{"our line twice", text + "\n\n" + line + line, ErrFormat},
 		{"our line twice, the second wrong", text + "\n\n" + line + sigPrefix + "peer/main " + data[:8] + "AAAA" + data[12:] + "\n", ErrFormat},
 		{"only an unknown key", text + "\n\n" + foreign("w"), ErrUnknownKey},

@@ -59,6 +59,7 @@ func refusals(t *testing.T, s *Signer, d *testDocument) []refusal {
 		{"record of another document", func(p *Proof, _ *Expect) { p.Log.Record = e.record("x:y") }, ErrTampered},
 		{"record with another URI", func(p *Proof, _ *Expect) { p.Log.Record.URI = "x:y" }, ErrTampered},
 		{"record with another ID", func(p *Proof, _ *Expect) { p.Log.Record.ID = document.ID{1} }, ErrTampered},
+		{"record with other counts under an honest ID", func(p *Proof, _ *Expect) { p.Log.Record.Header.Bytes++ }, ErrTampered},
 		{"record that withdraws", func(p *Proof, _ *Expect) { p.Log.Record = p.Log.Record.Withdrawal(testTime) }, ErrFormat},
 		{"record and header with other counts", func(p *Proof, _ *Expect) {
 			p.Header.Bytes++
@@ -127,6 +128,57 @@ func TestProofRefusesWhatDoesNotBelongTogether(t *testing.T) {
 	}
 }
 
+// Impossible places have no file: neither form can be written or read.
+func TestImpossiblePlacesHaveNoFile(t *testing.T) {
+	s := testSigner(t, testPeer+"/main")
+	d := newTestDocument(numbered(9))
+	for name, change := range map[string]func(p *Proof){
+		"chunk 9 of 9": func(p *Proof) {
+			p.Chunk = Inclusion{Index: 9, Path: make([]merkle.Hash, merkle.PathLength(9, 9))}
+		},
+		"record 11 of 11": func(p *Proof) {
+			p.Log.Entry = Inclusion{Index: 11, Path: make([]merkle.Hash, merkle.PathLength(11, 11))}
+		},
+		"a record that is none": func(p *Proof) { p.Log.Record.Header.Bytes++ },
+	} {
+		p := d.logged(t, s, 8, 10, 11)
+		change(p)
+		if _, err := p.MarshalText(); !errors.Is(err, ErrTampered) {
+			t.Errorf("%s, written as text: %v", name, err)
+		}
+		if _, err := p.MarshalJSON(); !errors.Is(err, ErrTampered) {
+			t.Errorf("%s, written as JSON: %v", name, err)
+		}
+		if _, err := Parse(rawText(t, p)); !errors.Is(err, ErrTampered) {
+			t.Errorf("%s, read: %v", name, err)
+		}
+		if _, err := Verify(p, Expect{}); !errors.Is(err, ErrTampered) {
+			t.Errorf("%s, verified: %v", name, err)
+		}
+	}
+}
+
+// A header that is not the one its ID names is damage, not a second spelling.
+func TestDamagedHeaderIsTold(t *testing.T) {
+	p := newTestDocument(numbered(9)).proof(t, 3)
+	for _, file := range []string{mustText(t, p), mustTwin(t, p)} {
+		if _, err := Parse([]byte(strings.Replace(file, "bytes 245", "bytes 246", 1))); !errors.Is(err, ErrTampered) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestOriginIsPeerAndName(t *testing.T) {
+	for _, bad := range []string{"", "/", "peer", "peer/", "/main"} {
+		if p, n, err := SplitOrigin(bad); !errors.Is(err, ErrFormat) {
+			t.Errorf("%q splits into %q and %q, %v", bad, p, n, err)
+		}
+	}
+	if p, n, err := SplitOrigin("peer/a/b"); p != "peer" || n != "a/b" || err != nil {
+		t.Errorf("%q, %q, %v", p, n, err)
+	}
+}
+
 func TestNothingOfACorpusIsClaimedWithoutItsKey(t *testing.T) {
 	s := testSigner(t, testPeer+"/main")
 	d := newTestDocument(numbered(9))
@@ -179,6 +231,23 @@ func TestStatementSaysWhatWasShown(t *testing.T) {
 		}
 		if got := c.Statement(); got != row.want {
 			t.Errorf("%s:\n got %s\nwant %s", row.name, got, row.want)
+		}
+	}
+}
+
+// A header whose counts cannot be true of the passage is refused even where
+// every hash fits: nobody who knew the document would have made it.
+func TestHeaderThatLiesOfBytesIsRefused(t *testing.T) {
+	for _, row := range []struct {
+		chunks, index int
+		change        int // of the header's bytes, from those of the passage
+		ok            bool
+	}{{1, 0, 0, true}, {1, 0, 1, false}, {1, 0, -1, false}, {3, 1, 2, true}, {3, 1, 1, false}} {
+		d := newTestDocument(numbered(row.chunks))
+		p := d.proof(t, row.index)
+		p.Header.Bytes = uint64(len(p.Text) + row.change)
+		if _, err := Verify(p, Expect{}); row.ok != (err == nil) || !row.ok && !errors.Is(err, ErrTampered) {
+			t.Errorf("%+v: %v", row, err)
 		}
 	}
 }
