@@ -23,10 +23,6 @@ same and is a program of its own, for people who have nothing else of Arborist.`
 			return nil
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.Key, "key", "", "verifier key of the corpus, as arborist corpus key prints it")
-	f.StringVar(&o.Root, "root", "", "the root that the document must have")
-	f.StringVar(&o.ID, "id", "", "the document ID that the document must have")
-	f.StringVar(&o.Text, "text", "", "file with the passage, where the proof does not hold it")
+	o.AddFlags(cmd.Flags())
 	return cmd
 }
