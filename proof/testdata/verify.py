@@ -186,6 +186,8 @@ def verify(file, key=None, root=None, ID=None, apart=None):
 
 if __name__ == "__main__":
     try:
-        print(json.dumps(verify(open(sys.argv[1], "rb").read(), root=(sys.argv[2:] or [None])[0])))
+        data = open(sys.argv[1], "rb").read()
+        data = data[:-1] if data.startswith(b"{") and data.endswith(b"}\n") else data
+        print(json.dumps(verify(data, root=(sys.argv[2:] or [None])[0])))
     except REFUSED as e:
         sys.exit(f"refused: {e}")
