@@ -96,11 +96,18 @@ func TestVerifyRefusesWhatDoesNotMatch(t *testing.T) {
 	other[5] ^= 1
 	ill := bytes.Clone(text)
 	ill[5] = 0xFF
+	// A publisher can make a header of any text; it must not pass as a document.
+	raw := append([]byte("\r\n"), text...)
+	forged, err := fromCanonical(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name   string
 		header Header
 		text   []byte
 	}{
+		{"text that is not canonical with a header of its own", forged.Header(), raw},
 		{"another byte", d.Header(), other},
 		{"ill-formed text", d.Header(), ill},
 		{"cut text", d.Header(), text[:len(text)-1]},

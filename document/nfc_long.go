@@ -90,7 +90,7 @@ func recompose(marks []mark) []byte {
 		// A mark is blocked by one of the same or a higher class before it; a
 		// starter by anything that stands between.
 		adjacent := starter == len(kept)-1
-		if starter >= 0 && (adjacent || last != 0 && last < m.ccc()) {
+		if starter >= 0 && (adjacent || last < m.ccc()) {
 			if joined, ok := pair(kept[starter].rune(), m.rune()); ok {
 				kept[starter] = mark(joined)
 				continue

@@ -44,9 +44,12 @@ func checkNormal(t interface {
 			t.Fatalf("%U in canonical text %+q", r, text)
 		}
 	}
-	for _, bad := range []string{"\n\n\n", " \n", "\t\n"} {
-		if bytes.Contains(text, []byte(bad)) {
-			t.Fatalf("%+q in canonical text %+q", bad, text)
+	if bytes.Contains(text, []byte("\n\n\n")) {
+		t.Fatalf("three line ends in canonical text %+q", text)
+	}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if body := strings.TrimLeft(line, " \t"); strings.ContainsAny(body, "\t") || strings.Contains(body, "  ") || strings.HasSuffix(line, " ") {
+			t.Fatalf("white space in the line %+q of canonical text %+q", line, text)
 		}
 	}
 	if len(text) > 0 && len(bytes.Trim(text, " \t\n")) != len(text) {
@@ -67,6 +70,28 @@ func TestNormalizeIsIdempotent(t *testing.T) {
 		checkNormal(t, []byte(strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, "pieces"), "")))
 		checkNormal(t, rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))
 	})
+}
+
+// TestOneFlawAnywhereIsSeen puts one flaw at each place of canonical text, of
+// which IsNormal reads eight bytes at a time.
+func TestOneFlawAnywhereIsSeen(t *testing.T) {
+	const text = "abcdefghijklmnopqrstuvwxyz 0123456789,é.abcdefghijklm\n\nopqrstuvwxyz"
+	for flaw, want := range map[string]string{
+		"\x00": "", "\x1f": "", "\x7f": "", "\u0080": "", "\u0085": "", "\u009f": "", "x  y": "x y", "x\ty": "x y", "x\u00a0y": "x y",
+		"x\r\ny": "x\ny", "x\n\n\ny": "x\n\ny", "x \ny": "x\ny", "x\n \ny": "x\n\ny", "x\n\u2003y": "x\n y", "\x80": "\uFFFD", "\xed\xa0": "\uFFFD\uFFFD",
+		"e\u0301": "é", "\u212b": "Å", "x\u0301\u0323": "x\u0323\u0301", "\u1100\u1161": "가",
+	} {
+		for at := range len(text) {
+			if text[at]&0xC0 == 0x80 {
+				continue
+			}
+			raw := []byte(text[:at] + flaw + text[at:])
+			got := Normalize(raw)
+			if want := text[:at] + want + text[at:]; string(got) != want || IsNormal(raw) {
+				t.Fatalf("Normalize(%+q) = %+q, want %+q; IsNormal is %v", raw, got, want, IsNormal(raw))
+			}
+		}
+	}
 }
 
 func FuzzNormalize(f *testing.F) {

@@ -65,16 +65,16 @@ func chunkerTable() []chunkerVector {
 			return "# The " + w + "\n## Of it\n" + paragraph(w)
 		}), end)},
 		{Name: "seven number signs, or no space, are no heading", Text: with(numbered(40, func(w string) string {
-			return "####### " + w + "\n#" + w + "\n" + paragraph(w)
+			return "####### " + w + "\n\n#" + w + "\n\n" + paragraph(w) + paragraph(w+" again")
 		}), end)},
-		{Name: "fences", Text: with(numbered(40, func(w string) string {
+		{Name: "fences", Text: with(numbered(90, func(w string) string {
 			return "The " + w + ":\n```go\nx := 1\n\n# no heading\n```\nText behind it.\n"
 		}), end)},
-		{Name: "fences of other lengths and kinds inside", Text: with(numbered(40, func(w string) string {
+		{Name: "fences of other lengths and kinds inside", Text: with(numbered(150, func(w string) string {
 			return "~~~~ " + w + "\n```\n\n~~~\n\n~~~~ x\n~~~~~\nText.\n"
 		}), end)},
-		{Name: "backticks with text behind them are no fence", Text: with(numbered(60, func(w string) string {
-			return "```" + w + "``` inline\n\nText.\n\n"
+		{Name: "backticks with text behind them are no fence", Text: with(numbered(300, func(w string) string {
+			return "```" + w + "``` inline\n\nText.\nMore\n\n"
 		}), end)},
 		{Name: "a lost fence ends at a heading", Text: with(numbered(40, func(w string) string {
 			return "```\n" + w + "\n\nText.\n\n# comment\n\n## Heading\n\nText.\n\n"
