@@ -100,15 +100,23 @@ type lineState struct {
 // character takes a character that is no white space.
 func (l *lineState) character() { *l = lineState{inside: true} }
 
-// ascii takes one or eight bytes from the start of text, which is an ASCII
-// character, and reports whether the text can still be canonical.
+// ascii takes at least one character from the start of text, which is ASCII,
+// and reports how many and whether the text can still be canonical.
 func (l *lineState) ascii(text []byte) (n int, ok bool) {
-	if l.inside && len(text) >= 8 {
-		if x := load8(text, 0); isPrintable8(x) {
+	if l.inside {
+		for ; n+8 <= len(text); n += 8 {
+			x := load8(text, n)
+			if !isPrintable8(x) {
+				break
+			}
 			spaces := spaces8(x)
-			double := spaces&(spaces<<8) != 0 || l.spaced && text[0] == ' '
-			l.spaced, l.newlines = text[7] == ' ', 0
-			return 8, !double
+			if spaces&(spaces<<8) != 0 || l.spaced && x&0xFF == ' ' {
+				return n, false
+			}
+			l.spaced, l.newlines = x>>56 == ' ', 0
+		}
+		if n > 0 {
+			return n, true
 		}
 	}
 	switch b := text[0]; {
