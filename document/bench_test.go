@@ -3,7 +3,6 @@ package document
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -20,7 +19,7 @@ func benchTexts(b *testing.B) map[string][]byte {
 		"hindi":       []byte(strings.Repeat("सभी मनुष्यों को गौरव और अधिकारों के मामले में जन्मजात स्वतन्त्रता प्राप्त है।\n", 1<<20/202)),
 		"short-lines": []byte(strings.Repeat("a\nb\n", 1<<20/4)),
 	}
-	name := filepath.Join(runtime.GOROOT(), "doc", "godebug.md")
+	name := filepath.Join(goRoot(b), "doc", "godebug.md")
 	if text, err := os.ReadFile(name); err == nil {
 		texts["markdown"] = []byte(strings.Repeat(string(text), 1<<20/len(text)))
 	} else {

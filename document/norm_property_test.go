@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -179,7 +178,7 @@ func TestGeneratedTableIsUpToDate(t *testing.T) {
 	if unicode.Version != "15.0.0" || norm.Version != "15.0.0" || testing.Short() {
 		t.Skipf("the table is made with Unicode 15.0.0 only, here is %s", unicode.Version)
 	}
-	goTool, err := exec.LookPath(filepath.Join(runtime.GOROOT(), "bin", "go"))
+	goTool, err := exec.LookPath(filepath.Join(goRoot(t), "bin", "go"))
 	if err != nil {
 		t.Skip("no go command to run the generator with")
 	}
