@@ -161,6 +161,7 @@ func TestHostileFilesAreRefusedWithAReason(t *testing.T) {
 		"one more table":       "CREATE TABLE more (x)",
 		"one more index":       "CREATE INDEX more ON chunks (text)",
 		"a table that lacks":   "DROP TABLE leaves",
+		"an index that lacks":  "DROP INDEX locations_document",
 		"a generated column":   "DROP TABLE leaves; CREATE TABLE leaves (document INTEGER PRIMARY KEY, hashes BLOB AS (zeroblob(100000000))) STRICT",
 		"another tokenizer":    "UPDATE sqlite_schema SET sql = replace(sql, 'porter unicode61', 'trigram') WHERE name = 'fts'",
 		"content table":        "UPDATE sqlite_schema SET sql = replace(sql, 'content = ''''', 'content = ''chunks''') WHERE name = 'fts'",
