@@ -2,6 +2,8 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"time"
@@ -47,6 +49,10 @@ type HTTPConfig struct {
 	// ("text/html") or whole families ("text/*"), lower case. "" stands for an
 	// answer without a content type. Default: [PageTypes].
 	Types []string
+
+	// Roots are the certificate authorities trusted for https. Default: the
+	// system's.
+	Roots *x509.CertPool
 
 	// MaxIdlePerHost is how many idle connections are kept to one host.
 	// Default 32.
@@ -95,6 +101,7 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 		transport: &http.Transport{
 			Proxy:                  nil,
 			DialContext:            dialer.DialContext,
+			TLSClientConfig:        &tls.Config{RootCAs: cfg.Roots},
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true, // decoded here, under our own limits
 			MaxIdleConns:           8 * cfg.MaxIdlePerHost,
