@@ -94,8 +94,9 @@ func (d *demo) add(ctx context.Context) error {
 	return nil
 }
 
-// question has answers in Go's documentation and in this project's.
-const question = "memory order documents"
+// question has its words in documents on both sides of the wall. No passage has
+// all of them, so the answer ranks passages with any.
+const question = "goroutine synchronization checkpoint"
 
 func (d *demo) query(ctx context.Context) error {
 	var res api.QueryResult
