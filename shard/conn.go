@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 
@@ -68,6 +69,7 @@ func connect(path string, how access) (*sql.DB, error) {
 	default:
 		db.SetMaxOpenConns(maxReaders)
 		db.SetMaxIdleConns(maxReaders)
+		db.SetConnMaxIdleTime(time.Minute)
 	}
 	return db, nil
 }
@@ -97,7 +99,7 @@ func settle(c *sqlite3.SQLiteConn, how access) error {
 		c.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 	}
 	settings := "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;" +
-		" PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; SELECT arborist_harden();"
+		" PRAGMA temp_store=MEMORY; SELECT arborist_harden();"
 	switch how {
 	case reading, immutable:
 		settings += " PRAGMA query_only=ON;"
