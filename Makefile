@@ -22,7 +22,7 @@ build: ## build bin/arborist and bin/arborist-verify
 	CGO_ENABLED=0 $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/arborist-verify
 
 demo: build ## run the whole main job on real input: crawl, add, query, prove, verify, sync
-	$(GO) run -tags $(TAGS) ./cmd/demo -bin $(BIN)
+	$(GO) run -tags $(TAGS) ./cmd/demo -bin $(BIN) -site "$$($(GO) env GOROOT)/doc"
 
 test: ## run all tests
 	$(GO) test -tags $(TAGS) ./...

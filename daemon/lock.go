@@ -53,7 +53,7 @@ func takeLock(ctx context.Context, home Home, wait time.Duration) (*lock, error)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	if err := f.Truncate(0); err == nil {
+	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
 	}
 	if err != nil {

@@ -51,7 +51,6 @@ type Node struct {
 	// The network comes up at the first call that needs it.
 	netMu sync.Mutex
 	net   *peer.Peer // guarded by netMu; nil while off
-	serve bool       // guarded by netMu; a daemon accepts connections, a command only dials
 }
 
 var _ api.Service = (*Node)(nil)

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -268,12 +267,6 @@ func textOf(seed string, size int) string {
 
 var words = strings.Fields(`tree leaf root branch bark ring seed forest oak ash elm birch grove trunk sap twig canopy
 	moss fern soil rain light shade wind frost spring summer autumn winter axe saw plane grain knot resin cone needle`)
-
-func testContext(t testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 // testLog returns a log that drops what is written to it.
 func testLog(testing.TB) *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -57,6 +57,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// nodes with the same corpora.
 	w.Header()["Date"] = nil
 	out := newReply(r.Context(), w)
+	defer out.watch()()
 	g := h.guests.enter(guestKey(r.RemoteAddr))
 	if g == nil {
 		out.refuse(refusal{http.StatusTooManyRequests, "too many requests\n"})
@@ -184,6 +185,12 @@ func (out *reply) extend() {
 	_ = out.control.SetWriteDeadline(time.Now().Add(lookupTime + writeTime))
 }
 
+// watch ends a write that waits for a peer that has gone: one that closed its
+// stream without resetting it reads no more and does not say so.
+func (out *reply) watch() (stop func() bool) {
+	return context.AfterFunc(out.ctx, func() { _ = out.control.SetWriteDeadline(time.Now()) })
+}
+
 // head sends the status of a resource. A size below 0 is not known.
 func (out *reply) head(contentType string, size int64, immutable bool) {
 	header := out.w.Header()
@@ -203,10 +210,11 @@ func (out *reply) head(contentType string, size int64, immutable bool) {
 // Write sends p in parts that each have writeTime to go out.
 func (out *reply) Write(p []byte) (written int, err error) {
 	for len(p) > 0 {
+		_ = out.control.SetWriteDeadline(time.Now().Add(writeTime))
+		// Asked after the deadline is set, which must not undo what watch did.
 		if err := out.ctx.Err(); err != nil {
 			return written, err
 		}
-		_ = out.control.SetWriteDeadline(time.Now().Add(writeTime))
 		n, err := out.w.Write(p[:min(len(p), writeSize)])
 		written += n
 		if err != nil {

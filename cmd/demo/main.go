@@ -15,8 +15,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 )
@@ -27,7 +25,7 @@ const timeLimit = 10 * time.Minute
 func main() {
 	bin := flag.String("bin", "bin", "folder of the built programs")
 	docs := flag.String("docs", "docs", "folder to add to the shared corpus")
-	site := flag.String("site", filepath.Join(runtime.GOROOT(), "doc"), "folder of HTML documents to serve and crawl")
+	site := flag.String("site", "", "folder of HTML documents to serve and crawl")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

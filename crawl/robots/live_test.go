@@ -39,7 +39,7 @@ func TestFiveRedirectsAreFollowedAndNoMore(t *testing.T) {
 			asked.Add(1)
 			n, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/hop"))
 			if n < hops {
-				http.Redirect(w, r, fmt.Sprintf("/hop%d", n+1), []int{301, 302, 303, 307, 308}[n%5])
+				http.Redirect(w, r, fmt.Sprintf("/hop%d", n+1), []int{301, http.StatusFound, 303, 307, 308}[n%5])
 				return
 			}
 			fmt.Fprint(w, "User-agent: *\nDisallow: /")
@@ -55,7 +55,7 @@ func TestFiveRedirectsAreFollowedAndNoMore(t *testing.T) {
 
 func TestRedirectIntoThePrivateNetworkIsRefusedAndCloses(t *testing.T) {
 	canary := fetchtest.NewCanary(t, "127.0.0.3:0")
-	cache, base := live(t, http.RedirectHandler("http://"+canary.Addr.String()+"/robots.txt", 302), CacheConfig{})
+	cache, base := live(t, http.RedirectHandler("http://"+canary.Addr.String()+"/robots.txt", http.StatusFound), CacheConfig{})
 	d := mustCheck(t, cache, base+"/x")
 	if d.Allowed || !strings.Contains(d.Reason, "127.0.0.3") || canary.Hits() != 0 {
 		t.Errorf("%+v, canary hits %d", d, canary.Hits())

@@ -46,12 +46,13 @@ func mainContent(c *clock, doc *html.Node) (content, error) {
 			page.main = true
 		}
 	}
-	heading := titleHeading(doc)
+	headings := firstHeadings(doc)
 	if page.work > maxWork {
 		return body, nil
 	}
 	parser := readability.NewParser()
 	parser.Logger = c.logger()
+	parser.KeepClasses = true // they name the language of code
 	var article readability.Article
 	err := guard(func() (err error) {
 		// No address: relative links stay relative.
@@ -69,21 +70,33 @@ func mainContent(c *clock, doc *html.Node) (content, error) {
 		return body, nil
 	}
 	found := content{node: article.Node, extractor: articleExtractor, title: body.title}
-	if !hasHeading(article.Node, heading) {
+	if heading := titleHeading(headings, body.title); !hasHeading(article.Node, heading) {
 		found.heading = heading
 	}
 	return found, nil
 }
 
-// titleHeading returns the page's first h1 where it is the title that readers
-// see, and not the name of the site.
-func titleHeading(doc *html.Node) string {
-	heading := textOfFirst(doc, atom.H1)
-	title := strings.ToLower(textOfFirst(doc, atom.Title))
-	if h := strings.ToLower(heading); h == "" || !strings.Contains(title, h) && !strings.Contains(h, title) {
-		return ""
+// firstHeadings returns the texts of a page's first h1 elements.
+func firstHeadings(doc *html.Node) []string {
+	var texts []string
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.H1 && len(texts) < 8 {
+			texts = append(texts, textOf(n, 4096))
+		}
 	}
-	return heading
+	return texts
+}
+
+// titleHeading returns the heading that says what the title says, if there is
+// one; others may be the name of the site.
+func titleHeading(headings []string, title string) string {
+	title = strings.ToLower(title)
+	for _, h := range headings {
+		if l := strings.ToLower(h); l != "" && title != "" && (strings.Contains(title, l) || strings.Contains(l, title)) {
+			return h
+		}
+	}
+	return ""
 }
 
 func hasHeading(article *html.Node, heading string) bool {

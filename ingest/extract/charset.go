@@ -3,11 +3,15 @@ package extract
 import (
 	"bytes"
 	"fmt"
+	"mime"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gogs/chardet"
+	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/transform"
 )
 
@@ -18,7 +22,8 @@ var utf8BOM = []byte("\xef\xbb\xbf")
 
 // decode gives the text as UTF-8. The charset is taken from, in this order: a
 // byte order mark; what the server declared; the bytes, where all of them are
-// valid UTF-8; what the page declares; else windows-1252, as browsers do.
+// valid UTF-8; what the page declares; what the bytes look like; and else it
+// is windows-1252, as in browsers. Bytes that are wrong in it become U+FFFD.
 func decode(t mediaType, body []byte) ([]byte, error) {
 	if rest, ok := bytes.CutPrefix(body, utf8BOM); ok {
 		return rest, nil
@@ -31,14 +36,14 @@ func decode(t mediaType, body []byte) ([]byte, error) {
 		if utf8.Valid(body) {
 			return body, nil
 		}
-		enc = metaEncoding(t, body)
+		enc = declaredEncoding(t, body)
 	}
-	if enc == encoding.Nop || enc == nil {
-		return body, nil
+	if enc == nil {
+		enc = likelyEncoding(t, body)
 	}
 	text, _, err := transform.Bytes(enc.NewDecoder(), body)
 	if err != nil {
-		return nil, fmt.Errorf("decode %s: %w", t.media, err)
+		return nil, fmt.Errorf("decode %s: %w: save it as UTF-8 first", t.media, err)
 	}
 	return text, nil
 }
@@ -57,15 +62,76 @@ func isUTF16(declared string, body []byte) bool {
 	return bomEncoding(body) != nil || strings.HasPrefix(strings.ToLower(declared), "utf-16")
 }
 
-// metaEncoding reads the page's own declaration. Bytes that reach it are not
-// valid UTF-8.
-func metaEncoding(t mediaType, body []byte) encoding.Encoding {
+// declaredEncoding reads what a page says about itself, in an XML declaration
+// or a meta element, or returns nil. Bytes that come here are not valid UTF-8,
+// and not UTF-16 either, or the declaration could not be read.
+func declaredEncoding(t mediaType, body []byte) encoding.Encoding {
+	if t.kind != kindHTML {
+		return nil
+	}
+	head := body[:min(len(body), metaWindow)]
+	label := xmlCharset(head)
+	if label == "" {
+		label = metaCharset(head)
+	}
+	enc, name := charset.Lookup(label)
+	if strings.HasPrefix(name, "utf-") {
+		return nil
+	}
+	return enc
+}
+
+// xmlCharset returns the encoding named by an XML declaration.
+func xmlCharset(head []byte) string {
+	rest, found := bytes.CutPrefix(head, []byte("<?xml"))
+	if !found {
+		return ""
+	}
+	rest, _, _ = bytes.Cut(rest, []byte("?>"))
+	_, rest, _ = bytes.Cut(rest, []byte("encoding"))
+	rest = bytes.TrimLeft(rest, " \t\r\n=")
+	if len(rest) == 0 || rest[0] != '"' && rest[0] != '\'' {
+		return ""
+	}
+	label, _, _ := bytes.Cut(rest[1:], rest[:1])
+	return string(label)
+}
+
+// metaCharset returns the charset of the first meta element that names one.
+func metaCharset(head []byte) string {
+	z := html.NewTokenizer(bytes.NewReader(head))
+	for {
+		tt := z.Next()
+		if tt == html.ErrorToken {
+			return ""
+		}
+		name, more := z.TagName()
+		if string(name) != "meta" || tt == html.EndTagToken {
+			continue
+		}
+		for more {
+			var key, val []byte
+			key, val, more = z.TagAttr()
+			if string(key) == "charset" {
+				return strings.TrimSpace(string(val))
+			}
+			if _, params, err := mime.ParseMediaType(string(val)); string(key) == "content" && err == nil && params["charset"] != "" {
+				return params["charset"]
+			}
+		}
+	}
+}
+
+// likelyEncoding guesses by the frequency of bytes.
+func likelyEncoding(t mediaType, body []byte) encoding.Encoding {
+	detector := chardet.NewTextDetector()
 	if t.kind == kindHTML {
-		enc, name, _ := charset.DetermineEncoding(body[:min(len(body), metaWindow)], "text/html")
-		if name != "utf-8" {
+		detector = chardet.NewHtmlDetector()
+	}
+	if best, err := detector.DetectBest(body[:min(len(body), 64<<10)]); err == nil {
+		if enc, name := charset.Lookup(best.Charset); enc != nil && !strings.HasPrefix(name, "utf-") {
 			return enc
 		}
 	}
-	enc, _ := charset.Lookup("windows-1252")
-	return enc
+	return charmap.Windows1252
 }

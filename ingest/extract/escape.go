@@ -29,30 +29,28 @@ func hide(_ converter.Context, text string) string {
 	}
 	var b strings.Builder
 	var before rune
-	for i, r := range text {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
 		switch r {
 		case '<':
 			b.WriteString(lessThan)
 		case '>':
 			b.WriteString(greaterThan)
 		case '_':
-			if isWord(before) && isWord(nextWord(text[i:])) {
-				b.WriteString(underscore)
-				continue // a run of them is inside the word as well
+			size = len(text[i:]) - len(strings.TrimLeft(text[i:], "_"))
+			after, _ := utf8.DecodeRuneInString(text[i+size:])
+			sign := "_"
+			if isWord(before) && isWord(after) {
+				sign = underscore
 			}
-			b.WriteRune(r)
+			b.WriteString(strings.Repeat(sign, size))
 		default:
-			b.WriteRune(r)
+			b.WriteString(text[i : i+size])
 		}
 		before = r
+		i += size
 	}
 	return b.String()
-}
-
-// nextWord returns the first character after a run of underscores.
-func nextWord(s string) rune {
-	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, "_"))
-	return r
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -42,6 +42,10 @@ func toMarkdown(c *clock, n *html.Node, describe bool, limit int) ([]byte, error
 		c.check()
 		return converter.RenderTryNext
 	}, converter.PriorityEarly)
+	conv.Register.UnEscaper(func([]byte, int) int {
+		c.check() // looking for the end of a link is quadratic in a line
+		return -1
+	}, converter.PriorityEarly)
 	conv.Register.TextTransformer(hide, converter.PriorityEarly)
 	conv.Register.PostRenderer(show, converter.PriorityLate)
 	var text []byte

@@ -18,7 +18,13 @@ func scan(page []byte) error {
 	if len(page) > maxTree {
 		return errLimit
 	}
-	s := scanner{frames: make([]frame, 1, 16)}
+	s := newScanner()
+	return s.scan(page)
+}
+
+func newScanner() *scanner { return &scanner{frames: make([]frame, 1, 16)} }
+
+func (s *scanner) scan(page []byte) error {
 	z := html.NewTokenizer(bytes.NewReader(page))
 	for {
 		switch z.Next() {
@@ -26,6 +32,8 @@ func scan(page []byte) error {
 			return nil // the end: a bytes.Reader gives no other error
 		case html.TextToken:
 			s.text(z.Raw())
+		case html.CommentToken:
+			s.run = 0
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, hasAttr := z.TagName()
 			s.start(z, atom.Lookup(name), hasAttr)
