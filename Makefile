@@ -9,7 +9,7 @@ LDFLAGS := -s -w
 ARB     := $(BIN)/arborist
 
 # Packages with goroutines of their own, tested with the race detector.
-CONCURRENT := ./ingest/... ./shard/... ./crawl/... ./peer/... ./daemon/...
+CONCURRENT := ./ingest ./ingest/source ./shard/... ./crawl/... ./peer/... ./daemon/...
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test race bench lint fmt crawl-ingest query

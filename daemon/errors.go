@@ -69,7 +69,7 @@ func explanations() []explanation {
 		{peer.ErrFrozen, api.CodeInvalid, "both signed heads are kept as evidence; ask the publisher"},
 		{peer.ErrKeyFile, api.CodeFailed, ""},
 
-		{corpus.ErrBehind, api.CodeInvalid, "the home is older than what it has signed: bring back a newer backup"},
+		{corpus.ErrBehind, api.CodeInvalid, "this home is older than what its key has signed: sync the corpus back from a peer that follows it, or bring back a newer backup"},
 		{corpus.ErrFrozen, api.CodeInvalid, "both signed heads are kept as evidence; ask the publisher"},
 		{corpus.ErrKey, api.CodeInvalid, "bring back the key file of this corpus from a backup"},
 		{corpus.ErrNotOwn, api.CodeDenied, "add to a corpus of your own: arborist corpus create NAME"},

@@ -54,6 +54,9 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 		return res, explain(err)
 	}
 	res = api.QueryResult{Hits: []api.Hit{}, Total: found.Total, Mode: found.Mode}
+	for _, f := range found.Refused {
+		res.Refused = append(res.Refused, api.Failure{URI: f.Path, Error: f.Err.Error()})
+	}
 	check := new(proof.Checker) // hits of one corpus share a signature
 	for i, h := range found.Hits {
 		hit, err := n.hit(ctx, check, h, set.source[h.File])

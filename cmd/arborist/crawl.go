@@ -34,7 +34,6 @@ db, which no peer can read.`,
 	f.IntVar(&req.MaxPages, "max-pages", 0, "stop after so many pages (0: no cap)")
 	f.BoolVar(&req.Ingest, "ingest", false, "store the pages in the private crawl db")
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
-	f.StringVar(&req.Author, "author", "", "author to record with the pages")
 	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host that redirects may lead to")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
 	f.BoolVar(&req.Resume, "resume", false, "go on with a crawl that was cut short")

@@ -30,7 +30,14 @@ Words are literal; "quoted words" are a phrase. Nothing leaves this machine.`,
 				if err != nil {
 					return err
 				}
-				return a.emit(res, func(l *lines) { printHits(l, req, res) })
+				for _, f := range res.Refused {
+					a.note("refused: %s: %s", f.URI, f.Error)
+				}
+				err = a.emit(res, func(l *lines) { printHits(l, req, res) })
+				if err == nil && len(res.Refused) > 0 {
+					err = &exitError{api.CodePartial.ExitCode()}
+				}
+				return err
 			})
 		},
 	}

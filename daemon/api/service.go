@@ -125,7 +125,6 @@ type CrawlRequest struct {
 	MaxPages  int      `json:"max_pages"` // 0: no cap
 	Ingest    bool     `json:"ingest"`    // store pages in the private crawl db
 	Fast      bool     `json:"fast"`
-	Author    string   `json:"author,omitempty"`
 	AllowHost []string `json:"allow_host,omitempty"`
 	AllowNet  []string `json:"allow_net,omitempty"` // CIDR
 	Resume    bool     `json:"resume,omitempty"`
@@ -167,10 +166,13 @@ type QueryRequest struct {
 
 // QueryResult is a page of hits.
 type QueryResult struct {
-	Hits   []Hit  `json:"hits"`
-	Total  int    `json:"total"` // matching passages
-	Mode   string `json:"mode"`  // "and", or "or" where no passage has all words
-	TookMS int64  `json:"took_ms"`
+	Hits  []Hit  `json:"hits"`
+	Total int    `json:"total"` // matching passages
+	Mode  string `json:"mode"`  // "and", or "or" where no passage has all words
+	// Refused lists foreign files that turned out damaged or hostile; the hits
+	// are those of the other files alone.
+	Refused []Failure `json:"refused,omitempty"`
+	TookMS  int64     `json:"took_ms"`
 }
 
 // A Hit is one passage. Its proof was verified before it was returned.
