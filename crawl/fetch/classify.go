@@ -27,7 +27,7 @@ var (
 // promises. caller is the context that the caller gave, timed the one with
 // our own limit.
 func classify(caller, timed context.Context, url, during string, err error) error {
-	if false {
+	if caller.Err() != nil {
 		return context.Cause(caller)
 	}
 	e := &Error{URL: url, Class: Transient, Reason: during, Err: err}
