@@ -117,14 +117,12 @@ func (g *gzipBody) Read(p []byte) (int, error) {
 	for {
 		if !g.in {
 			err := g.zr.Reset(&g.src)
-			switch {
-			case err == io.EOF && !g.any:
-				// An empty body is no gzip file, and yet what some servers
-				// send for an empty page.
+			if g.any && errors.Is(err, gzip.ErrHeader) {
 				return 0, io.EOF
-			case err != nil && g.any && (err == io.EOF || errors.Is(err, gzip.ErrHeader)):
-				return 0, io.EOF
-			case err != nil:
+			}
+			if err != nil {
+				// io.EOF where there is nothing at all: no gzip file, and yet
+				// what some servers send for an empty page.
 				return 0, err
 			}
 			g.zr.Multistream(false)

@@ -97,6 +97,10 @@ func TestHostileAnswerEndsInTimeAndMemory(t *testing.T) {
 			gz := fetchtest.Gzip([]byte("x"))
 			fmt.Fprintf(c, okHTML+"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(gz)+10, gz)
 		}, fetch.Transient, "cut short"},
+		{"gzip whole, then a tail shorter than declared", func(c net.Conn, _ []string) {
+			body := string(fetchtest.Gzip([]byte("x"))) + strings.Repeat("-", 20_000)
+			fmt.Fprintf(c, okHTML+"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(body)+10, body)
+		}, fetch.Transient, "cut short"},
 		{"reset in the body", func(c net.Conn, _ []string) {
 			io.WriteString(c, okHTML+"Content-Length: 10\r\n\r\nshort")
 			time.Sleep(50 * time.Millisecond) // let the first part be read
