@@ -38,7 +38,7 @@ type Config struct {
 	} `toml:"crawl"`
 }
 
-const newConfig = `# Arborist home. What each key means: docs/configuration in README.md.
+const newConfig = `# Arborist home. The format number is Arborist's own: leave it.
 format = 1
 
 [peer]

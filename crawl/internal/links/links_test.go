@@ -190,7 +190,8 @@ func TestHostilePagesEndInTime(t *testing.T) {
 		body := tc.head + strings.Repeat(tc.body, size/len(tc.body))
 		start := time.Now()
 		got := find(t, "http://h/", "text/html", body)
-		if took := time.Since(start); took > 3*time.Second {
+		// The finder's own limit is 3 s; a loaded machine may notice it late.
+		if took := time.Since(start); took > 8*time.Second {
 			t.Errorf("%s: %v for %d bytes (cut %q)", tc.name, took, len(body), got.Cut)
 		}
 	}
