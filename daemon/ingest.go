@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"arborist/crawl"
 	"arborist/daemon/api"
@@ -67,6 +68,40 @@ func (n *Node) addSink(ctx context.Context, req api.AddRequest) (ingest.Sink, er
 	return n.shared.Publisher(info.Origin, signer), nil
 }
 
+// checkOutside refuses what lies inside a home, ours or another: keys and
+// databases are never documents, and what a corpus has listed once cannot be
+// taken back.
+func checkOutside(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("add: %w", err)
+	}
+	for dir := real; ; dir = filepath.Dir(dir) {
+		home := Home(dir)
+		_, errKey := os.Stat(home.PeerKey())
+		_, errConfig := os.Stat(home.Config())
+		if errKey == nil && errConfig == nil {
+			return api.NewError(api.CodeDenied, fmt.Errorf("add %s: it is inside %s, a home with its keys", path, dir), "add documents that lie elsewhere")
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+// checkBaseURI refuses what would put nonsense into a signed log.
+func checkBaseURI(base string) error {
+	if base == "" {
+		return nil
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme == "" || u.Scheme == "javascript" || u.Scheme == "data" || u.RawQuery != "" || u.Fragment != "" ||
+		u.Scheme != "file" && u.Host == "" {
+		return api.NewError(api.CodeUsage, fmt.Errorf("base URI %.200q is not one that documents can stand below", base), "for example --base-uri https://example.org/docs/ or --base-uri file:docs/")
+	}
+	return nil
+}
+
 func addSource(path string, req api.AddRequest) (*source.Directory, error) {
 	if !filepath.IsAbs(path) {
 		return nil, api.NewError(api.CodeUsage, fmt.Errorf("add %s: not an absolute path", path), "")
@@ -77,7 +112,16 @@ func addSource(path string, req api.AddRequest) (*source.Directory, error) {
 		}
 		return nil, api.NewError(api.CodeFailed, fmt.Errorf("add: %w", err), "check the permissions")
 	}
+	if err := checkOutside(path); err != nil {
+		return nil, err
+	}
+	if err := checkBaseURI(req.BaseURI); err != nil {
+		return nil, err
+	}
 	d := &source.Directory{Path: path, BaseURI: req.BaseURI}
+	if d.BaseURI != "" && !strings.HasSuffix(d.BaseURI, "/") {
+		d.BaseURI += "/"
+	}
 	// Private documents keep their place on this machine in their URI; shared
 	// ones never show it to peers.
 	if req.Private && d.BaseURI == "" {

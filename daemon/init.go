@@ -35,11 +35,11 @@ func Init(ctx context.Context, home Home, shards int) (res InitResult, err error
 	isNew := errors.Is(statErr, fs.ErrNotExist)
 	if !isNew {
 		if _, err := home.check(); err != nil {
-			return res, err
+			return res, explain(err)
 		}
 	}
 	if err := home.makeFolders(); err != nil {
-		return res, err
+		return res, explain(err)
 	}
 	l, err := takeLock(ctx, home, lockWait)
 	if err != nil {

@@ -61,7 +61,7 @@ var _ api.Service = (*Node)(nil)
 func Open(ctx context.Context, opts Options) (_ *Node, err error) {
 	cfg, err := opts.Home.check()
 	if err != nil {
-		return nil, err
+		return nil, explain(err)
 	}
 	n := &Node{home: opts.Home, cfg: cfg, listen: opts.Listen, log: opts.Log}
 	if n.log == nil {
@@ -71,7 +71,7 @@ func Open(ctx context.Context, opts Options) (_ *Node, err error) {
 		n.listen = cfg.Peer.Listen
 	}
 	if n.lock, err = takeLock(ctx, opts.Home, lockWait); err != nil {
-		return nil, err
+		return nil, explain(err)
 	}
 	defer func() {
 		if err != nil {

@@ -159,12 +159,25 @@ func (p *Peer) connect(ctx context.Context, info libpeer.AddrInfo) error {
 	if err := p.host.Connect(ctx, info); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	// Connect has waited for identify, so what the peer speaks is known.
-	if known, err := p.host.Peerstore().SupportsProtocols(info.ID, ProtocolID); err == nil && len(known) == 0 {
-		return fmt.Errorf("%w: %s", ErrNoService, info.ID)
+	if err := p.speaks(ctx, info.ID); err != nil {
+		return err
 	}
 	<-ping.Ping(ctx, p.host, info.ID) // records the latency; a peer without ping is none the worse
 	return nil
+}
+
+// speaks checks that a connected peer speaks our protocol. What identify has
+// told is enough where it says yes; where it does not, it may only be late or
+// of an earlier connection, so the peer is asked.
+func (p *Peer) speaks(ctx context.Context, id libpeer.ID) error {
+	if known, err := p.host.Peerstore().SupportsProtocols(id, ProtocolID); err == nil && len(known) > 0 {
+		return nil
+	}
+	s, err := p.host.NewStream(ctx, id, ProtocolID)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrNoService, id, err)
+	}
+	return s.Reset()
 }
 
 // reach connects to a peer known by its ID, unless it is connected.

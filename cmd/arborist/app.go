@@ -151,7 +151,7 @@ func verbs(cmd *cobra.Command, got []string) error {
 	if len(got) == 0 {
 		return nil
 	}
-	return usage(fmt.Errorf("%s: there is no verb %q", cmd.CommandPath(), got[0]), "see: "+cmd.CommandPath()+" --help")
+	return usage(fmt.Errorf("there is no verb %q", strings.TrimPrefix(cmd.CommandPath()+" "+got[0], "arborist ")), "see: "+cmd.CommandPath()+" --help")
 }
 
 // args checks the number of arguments and says what is missing.
