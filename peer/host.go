@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
 	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
 	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
@@ -50,7 +51,9 @@ func newHost(id identity, g *gater) (host.Host, error) {
 		libp2p.ConnectionManager(trimmer),
 		libp2p.ConnectionGater(g),
 		libp2p.NoListenAddrs,
-		libp2p.Transport(tcp.NewTCPTransport),
+		// Sharing a port would let a second daemon listen where the first one
+		// does and get half of its connections.
+		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
 		libp2p.Transport(quic.NewTransport),
 		// TLS first: one stream moves a quarter more with it than with Noise.
 		libp2p.Security(libp2ptls.ID, libp2ptls.New),
@@ -73,17 +76,22 @@ func newHost(id identity, g *gater) (host.Host, error) {
 // the first that works. Only a machine without IPv6 is forgiven its IPv6
 // addresses.
 func listenOn(h host.Host, listen []string) error {
+	// Network.Listen flattens errors into text; callers look for EADDRINUSE.
+	net, ok := h.Network().(*swarm.Swarm)
+	if !ok {
+		return fmt.Errorf("listen on %q: the network is a %T", listen, h.Network())
+	}
 	for _, s := range listen {
 		a, err := ma.NewMultiaddr(s)
 		if err != nil {
 			return fmt.Errorf("listen on %q: not a multiaddr, for example /ip4/0.0.0.0/tcp/4707: %w", s, err)
 		}
-		err = h.Network().Listen(a)
+		err = net.AddListenAddr(a)
 		if err != nil && !(strings.HasPrefix(s, "/ip6/") && lacksIPv6(err)) {
 			return fmt.Errorf("listen on %s: %w", s, err)
 		}
 	}
-	if len(listen) > 0 && len(h.Network().ListenAddresses()) == 0 {
+	if len(listen) > 0 && len(net.ListenAddresses()) == 0 {
 		return fmt.Errorf("listen on %q: this machine has none of these addresses", listen)
 	}
 	return nil
