@@ -107,7 +107,7 @@ func (d Directory) read(root *os.Root, p, uri string) (ingest.Raw, error) {
 		limit = 64 << 20
 	}
 	if info.Size() > limit {
-		return ingest.Raw{}, fmt.Errorf("%w: %d bytes, the limit is %d", ingest.ErrTooLarge, info.Size(), limit)
+		return ingest.Raw{}, fmt.Errorf("%w: %d bytes, the limit is %d: split it, or leave it out", ingest.ErrTooLarge, info.Size(), limit)
 	}
 	body, err := root.ReadFile(p)
 	if err != nil {
