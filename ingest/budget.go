@@ -12,8 +12,9 @@ type budget struct {
 	freed   chan struct{} // 1 slot: something was released
 	starved chan struct{} // 1 slot: acquire is about to wait
 
-	mu   sync.Mutex
-	used int64 // under mu
+	mu      sync.Mutex
+	used    int64 // under mu
+	waiting bool  // under mu: acquire waits
 }
 
 func newBudget(limit int64) *budget {
@@ -25,7 +26,8 @@ func newBudget(limit int64) *budget {
 func (b *budget) acquire(ctx context.Context, n int64) error {
 	for {
 		b.mu.Lock()
-		if b.used == 0 || b.used+n <= b.limit {
+		b.waiting = b.used > 0 && b.used+n > b.limit
+		if !b.waiting {
 			b.used += n
 			b.mu.Unlock()
 			return nil
@@ -49,6 +51,15 @@ func (b *budget) resize(delta int64) {
 	if delta < 0 {
 		signal(b.freed)
 	}
+}
+
+// starves reports whether acquire waits for what one holder holds half of or
+// more: then it is for that holder to let go. As long as acquire waits, every
+// document in flight ends up in the batch, so the time comes.
+func (b *budget) starves(held int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waiting && 2*held >= b.used
 }
 
 // signal leaves a note in a channel of one slot.

@@ -46,7 +46,7 @@ func (r *run) next(b *batch) (*job, bool) {
 		case <-b.timer.C:
 			r.put(b)
 		case <-r.budget.starved:
-			r.put(b)
+			r.feedBudget(b)
 		case <-r.ctx.Done():
 			return nil, false
 		}
@@ -62,7 +62,7 @@ func (r *run) await(b *batch, j *job) bool {
 		case <-b.timer.C:
 			r.put(b)
 		case <-r.budget.starved:
-			r.put(b)
+			r.feedBudget(b)
 		case <-r.ctx.Done():
 			return false
 		}
@@ -82,6 +82,15 @@ func (r *run) add(b *batch, j *job) {
 	b.bytes += int64(len(j.entry.Document.Text()))
 	b.held += j.held
 	if len(b.entries) >= r.cfg.Batch || b.bytes >= r.cfg.BatchBytes {
+		r.put(b)
+		return
+	}
+	r.feedBudget(b)
+}
+
+// feedBudget puts the batch early where the source waits for its bytes.
+func (r *run) feedBudget(b *batch) {
+	if r.budget.starves(b.held) {
 		r.put(b)
 	}
 }

@@ -33,7 +33,8 @@ import (
 // A Raw is a document as its source found it.
 type Raw struct {
 	// Location says where it was found. URI is needed; ContentType may be
-	// empty, then it is sniffed; an empty Title is taken from the text.
+	// empty, then it is sniffed; an empty Title is taken from the text, and a
+	// zero FetchedAt becomes the time of the run. Extractor is set by the run.
 	Location document.Location
 	// Body is the bytes as found. It belongs to the pipeline once emitted.
 	Body []byte

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"arborist/document"
 )
@@ -48,7 +47,7 @@ func (r *run) make(raw Raw) (res result) {
 			res = result{err: &PanicError{Value: v, Stack: debug.Stack()}}
 		}
 	}()
-	loc, err := checkLocation(raw.Location)
+	loc, err := checkLocation(raw.Location, r.begun)
 	if err != nil {
 		return result{err: err}
 	}
@@ -67,7 +66,6 @@ func (r *run) make(raw Raw) (res result) {
 		loc.ContentType = text.ContentType
 	}
 	loc.Extractor = text.Extractor
-	loc.FetchedAt = loc.FetchedAt.UTC().Truncate(time.Second)
 	return result{entry: document.Entry{Document: doc, Location: loc}}
 }
 

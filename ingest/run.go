@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // overhead is what a document in flight is taken to hold beside its bytes.
@@ -24,13 +25,15 @@ func Run(ctx context.Context, src Source, sink Sink, cfg Config, progress func(P
 	defer cancel(nil)
 	cfg = cfg.withDefaults()
 	r := &run{
-		ctx: ctx, cancel: cancel, cfg: cfg, sink: sink, progress: progress,
+		ctx: ctx, cancel: cancel, cfg: cfg, sink: sink, progress: progress, begun: time.Now(),
 		budget: newBudget(cfg.InFlight),
 		queue:  make(chan *job, cfg.Queue),
 		work:   make(chan *job, cfg.Queue),
 	}
 	srcErr := r.feed(src)
 	switch {
+	case outer.Err() != nil && errors.Is(r.sinkErr, outer.Err()):
+		return r.result(), context.Cause(outer) // the sink was stopped, it did not fail
 	case r.sinkErr != nil:
 		return r.result(), fmt.Errorf("store documents: %w", r.sinkErr)
 	case outer.Err() != nil:
@@ -57,6 +60,7 @@ type run struct {
 	cfg      Config
 	sink     Sink
 	progress func(Progress)
+	begun    time.Time
 	budget   *budget
 
 	queue chan *job // in order, for the collector
