@@ -1,36 +1,68 @@
 // Package source holds the sources of documents that are not the web: a
-// directory or a single file.
+// folder, or a single file.
+//
+// [Directory] guarantees:
+//
+//   - Nothing outside the path that was given is read: it is opened once as an
+//     os.Root, and symbolic links are not followed, wherever they lead.
+//   - Nothing hangs: what is no regular file (a pipe, a device) is never
+//     waited for, and a file over the limit is never read.
+//   - Files come in lexical order of their paths, so the same folder gives the
+//     same sequence of documents.
+//   - A file or folder that cannot be read is one failure and stops nothing.
+//   - Memory does not grow with the number of files: one file is held at a
+//     time, and the names of the folders on the way to it.
 package source
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
-	"arborist/document"
 	"arborist/ingest"
+	"arborist/ingest/extract"
+)
+
+// Name is the name of this source in a document's location.
+const Name = "directory"
+
+var (
+	// ErrNotRegular: a path is a link, a pipe, a device or a socket.
+	ErrNotRegular = errors.New("not a regular file")
+	// ErrChanged: a file was written to while it was read.
+	ErrChanged = errors.New("file changed while it was read")
+	// ErrDeep: folders are nested deeper than anyone nests them.
+	ErrDeep = errors.New("folders are nested too deep")
 )
 
 // Directory is a folder or a single file as an [ingest.Source].
+//
+// Of a folder it reads the files that end in .md, .markdown, .txt, .html, .htm
+// or .xhtml, and skips others, links, and whatever starts with a dot. A single
+// file may have any name; its content decides.
+//
+// A document's URI is BaseURI followed by the file's path below the folder,
+// with slashes, percent-encoded where a URI needs it; its time is the file's.
 type Directory struct {
-	Path    string // folder or file
-	BaseURI string // URIs are this and the slash path below Path; default "file:NAME/"
-	MaxFile int64  // bytes; 0: 64 MiB
+	Path string // folder or file
+	// BaseURI is what URIs start with, up to and with its last slash. Empty:
+	// "file:NAME/", NAME being the folder's name, or that of the folder around
+	// the file. No more of a path of this machine goes into a shared corpus.
+	BaseURI string
+	MaxFile int64 // largest file that is read, in bytes; 0: 64 MiB
 }
 
 var _ ingest.Source = Directory{}
 
-const name = "directory"
-
-// types maps the extensions read in a folder to what they are declared as.
-func types(ext string) string {
-	switch strings.ToLower(ext) {
+// mediaType returns what a file of this name is declared as, or "" where
+// folders are not searched for such files.
+func mediaType(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".markdown":
 		return "text/markdown"
 	case ".txt":
@@ -43,77 +75,52 @@ func types(ext string) string {
 	return ""
 }
 
-// Documents implements [ingest.Source].
+// Documents implements [ingest.Source]. Its own error is that Path is not
+// there or cannot be opened.
 func (d Directory) Documents(ctx context.Context, emit func(ingest.Raw) error, fail func(string, error)) error {
-	info, err := os.Lstat(d.Path)
+	full, err := filepath.Abs(d.Path)
 	if err != nil {
-		return fmt.Errorf("add %s: %w", d.Path, err)
+		return fmt.Errorf("open %s: %w", d.Path, err)
 	}
-	dir, file := d.Path, "."
+	info, err := os.Lstat(full)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", d.Path, reason(err))
+	}
+	folder, file := full, ""
 	if !info.IsDir() {
-		dir, file = filepath.Split(d.Path)
-		if dir == "" {
-			dir = "."
-		}
+		folder, file = filepath.Split(full)
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return fmt.Errorf("add %s: %w", d.Path, err)
+		return fmt.Errorf("open %s: %w", d.Path, reason(err))
 	}
 	defer root.Close()
-	base := d.BaseURI
-	if base == "" {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return fmt.Errorf("add %s: %w", d.Path, err)
-		}
-		base = "file:" + url.PathEscape(filepath.Base(abs)) + "/"
+	w := walk{root: root, base: d.base(folder), limit: d.MaxFile, emit: emit, fail: fail}
+	if w.limit <= 0 {
+		w.limit = extract.MaxBytes
 	}
-	return fs.WalkDir(root.FS(), file, func(p string, e fs.DirEntry, err error) error {
-		uri := base + (&url.URL{Path: p}).EscapedPath()
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			fail(uri, err)
-			return nil
-		case e.IsDir():
-			if p != "." && strings.HasPrefix(e.Name(), ".") {
-				return fs.SkipDir
-			}
-			return nil
-		case info.IsDir() && (!e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") || types(path.Ext(p)) == ""):
-			return nil
-		}
-		raw, err := d.read(root, p, uri)
-		if err != nil {
-			fail(uri, err)
-			return nil
-		}
-		return emit(raw)
-	})
+	if file == "" {
+		return w.folder(ctx, ".", 0)
+	}
+	return w.file(ctx, file)
 }
 
-func (d Directory) read(root *os.Root, p, uri string) (ingest.Raw, error) {
-	info, err := root.Lstat(p)
-	if err != nil {
-		return ingest.Raw{}, err
+func (d Directory) base(folder string) string {
+	if d.BaseURI != "" {
+		return d.BaseURI
 	}
-	if !info.Mode().IsRegular() {
-		return ingest.Raw{}, errors.New("not a regular file: give a file or a folder")
+	name := filepath.Base(folder)
+	if name == string(filepath.Separator) {
+		name = "root"
 	}
-	limit := d.MaxFile
-	if limit <= 0 {
-		limit = 64 << 20
+	return "file:" + url.PathEscape(name) + "/"
+}
+
+// reason takes the path out of an error that is going to be named with it.
+func reason(err error) error {
+	var pathError *os.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
 	}
-	if info.Size() > limit {
-		return ingest.Raw{}, fmt.Errorf("%w: %d bytes, the limit is %d: split it, or leave it out", ingest.ErrTooLarge, info.Size(), limit)
-	}
-	body, err := root.ReadFile(p)
-	if err != nil {
-		return ingest.Raw{}, err
-	}
-	return ingest.Raw{Body: body, Location: document.Location{
-		URI: uri, Source: name, FetchedAt: info.ModTime().UTC().Truncate(1e9), ContentType: types(path.Ext(p)),
-	}}, nil
+	return err
 }
