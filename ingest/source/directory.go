@@ -24,8 +24,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"arborist/document"
 	"arborist/ingest"
-	"arborist/ingest/extract"
 )
 
 // Name is the name of this source in a document's location.
@@ -97,7 +97,7 @@ func (d Directory) Documents(ctx context.Context, emit func(ingest.Raw) error, f
 	defer root.Close()
 	w := walk{root: root, base: d.base(folder), limit: d.MaxFile, emit: emit, fail: fail}
 	if w.limit <= 0 {
-		w.limit = extract.MaxBytes
+		w.limit = document.MaxBytes
 	}
 	if file == "" {
 		return w.folder(ctx, ".", 0)
