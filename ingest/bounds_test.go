@@ -104,6 +104,53 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 	})
 }
 
+func TestFailedDocumentsGiveTheirBytesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l list
+		for i := range 100 {
+			l.raws = append(l.raws, raw(fmt.Sprintf("test:%d", i), "\x7fELF"+string(make([]byte, 10<<10))))
+		}
+		report, err := Run(t.Context(), l, &store{}, Config{InFlight: 50 << 10}, nil)
+		if err != nil || len(report.Failed) != 100 {
+			t.Errorf("%d failed, %v", len(report.Failed), err)
+		}
+	})
+}
+
+// Once a page is text, its raw bytes are gone and do not count.
+func TestBudgetCountsTextOnceItIsExtracted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var emitted atomic.Int64
+		page := "<p>text</p><!--" + strings.Repeat("x", 60<<10) + "-->"
+		src := sourceFunc(func(_ context.Context, emit func(Raw) error) error {
+			for i := range 20 {
+				r := raw(fmt.Sprintf("test:%d", i), page)
+				r.Location.ContentType = "text/html"
+				if err := emit(r); err != nil {
+					return err
+				}
+				emitted.Add(1)
+			}
+			return nil
+		})
+		release := make(chan struct{})
+		s := &store{before: func(context.Context, []document.Entry) error { <-release; return nil }}
+		done := make(chan error)
+		go func() {
+			_, err := Run(t.Context(), src, s, Config{InFlight: 100 << 10, Batch: 1}, nil)
+			done <- err
+		}()
+		synctest.Wait()
+		if n := emitted.Load(); n < 20 {
+			t.Errorf("%d pages were taken, the text of all 20 fits", n)
+		}
+		close(release)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestDocumentOverTheBudgetPassesAlone(t *testing.T) {
 	l := numbered(5)
 	l.raws[2].Body = prose(2, 1<<20)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"arborist/document"
 	"arborist/ingest/extract"
@@ -41,15 +43,18 @@ func TestCancellationAnywhereLeavesAGoodState(t *testing.T) {
 				})
 				s := &store{before: func(ctx context.Context, _ []document.Entry) error {
 					step("put")
-					return context.Cause(ctx) // as a store does that was interrupted
+					if at%2 == 0 { // as stores do that were interrupted
+						return ctx.Err()
+					}
+					return context.Cause(ctx)
 				}}
 				cfg := Config{Workers: 3, Batch: 1, Queue: 8, Extract: func(ctx context.Context, typ, uri string, body []byte) (extract.Text, error) {
 					step("extract")
 					return extract.Extract(ctx, typ, uri, body)
 				}}
 				report, err := Run(ctx, src, s, cfg, func(Progress) { step("after put") })
-				if !errors.Is(err, enough) {
-					t.Errorf("error %v, want the context's cause", err)
+				if err != enough {
+					t.Errorf("error %v, want the context's cause itself", err)
 				}
 				if report.Documents != len(s.entries) {
 					t.Errorf("%d reported, %d stored", report.Documents, len(s.entries))
@@ -111,6 +116,31 @@ func TestEmitAfterTheEndIsAnError(t *testing.T) {
 	if err := late(raw("test:1", "text")); err == nil {
 		t.Error("accepted")
 	}
+}
+
+// A goroutine that a source forgot must not break the run's end.
+func TestEmitDuringTheEndIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		result := make(chan error)
+		src := sourceFunc(func(_ context.Context, emit func(Raw) error) error {
+			go func() {
+				<-release
+				result <- emit(raw("test:2", "late"))
+			}()
+			return emit(raw("test:1", "text"))
+		})
+		s := &store{before: func(context.Context, []document.Entry) error {
+			close(release) // the source has returned
+			if err := <-result; err == nil {
+				t.Error("accepted")
+			}
+			return nil
+		}}
+		if report, err := Run(t.Context(), src, s, Config{BatchWait: time.Hour}, nil); err != nil || report.Documents != 1 {
+			t.Errorf("%+v, %v", report, err)
+		}
+	})
 }
 
 func TestSourceMayEmitFromSeveralGoroutines(t *testing.T) {

@@ -32,8 +32,8 @@ func Run(ctx context.Context, src Source, sink Sink, cfg Config, progress func(P
 	}
 	srcErr := r.feed(src)
 	switch {
-	case outer.Err() != nil && errors.Is(r.sinkErr, outer.Err()):
-		return r.result(), context.Cause(outer) // the sink was stopped, it did not fail
+	case outer.Err() != nil && isStop(r.sinkErr, outer):
+		return r.result(), context.Cause(outer)
 	case r.sinkErr != nil:
 		return r.result(), fmt.Errorf("store documents: %w", r.sinkErr)
 	case outer.Err() != nil:
@@ -42,6 +42,12 @@ func Run(ctx context.Context, src Source, sink Sink, cfg Config, progress func(P
 		return r.result(), fmt.Errorf("read source: %w", srcErr)
 	}
 	return r.result(), nil
+}
+
+// isStop reports whether a sink's error says that it was stopped, not that it
+// failed.
+func isStop(err error, ctx context.Context) bool {
+	return errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))
 }
 
 // A job is one document on its way: workers fill it in, the collector takes

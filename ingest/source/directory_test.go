@@ -178,6 +178,44 @@ func TestFileSwappedAfterItWasListedIsRefused(t *testing.T) {
 	}
 }
 
+func TestFileSwappedBeforeItIsOpenedIsRefused(t *testing.T) {
+	for name, swap := range map[string]func(string) error{
+		"link":  func(p string) error { return os.Symlink("other.md", p) },
+		"pipe":  func(p string) error { return syscall.Mkfifo(p, 0o644) },
+		"other": func(p string) error { return os.WriteFile(p, []byte("other"), 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "a.md"), "text")
+			write(t, filepath.Join(dir, "other.md"), "text")
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer root.Close()
+			named, err := root.Lstat("a.md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Held open, so that no new file gets its number.
+			held, err := root.Open("a.md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer held.Close()
+			if err := os.Remove(filepath.Join(dir, "a.md")); err != nil {
+				t.Fatal(err)
+			}
+			if err := swap(filepath.Join(dir, "a.md")); err != nil {
+				t.Fatal(err)
+			}
+			if body, _, err := (walk{root: root, limit: 100}).readAs("a.md", named); !errors.Is(err, ErrChanged) {
+				t.Errorf("read %q, %v, want ErrChanged", body, err)
+			}
+		})
+	}
+}
+
 func TestWhatCannotBeReadIsOneFailureEach(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	write(t, filepath.Join(dir, "good.md"), "text")

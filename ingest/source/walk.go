@@ -126,7 +126,12 @@ func (w walk) read(p string) ([]byte, time.Time, error) {
 	if named.Size() > w.limit {
 		return nil, time.Time{}, w.tooLarge(named.Size())
 	}
-	// Whatever has taken the file's place since then is not waited for.
+	return w.readAs(p, named)
+}
+
+// readAs reads a file that was found to be the regular file named. Whatever
+// has taken its place since then is not read, and not waited for.
+func (w walk) readAs(p string, named fs.FileInfo) ([]byte, time.Time, error) {
 	f, err := w.root.OpenFile(p, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, time.Time{}, unreadable(err)
