@@ -40,7 +40,7 @@ func newHandler(shared *shard.Shared, id *identity, cfg ServeConfig, log *slog.L
 	return &handler{shared: shared, id: id, guests: newGuests(cfg), log: log}
 }
 
-// A refusal is a status with its fixed body.
+// A refusal is a status with its fixed body. These are all that there are.
 type refusal struct {
 	status int
 	body   string
@@ -48,8 +48,14 @@ type refusal struct {
 
 func (e refusal) Error() string { return strings.TrimSpace(e.body) }
 
-func errNothing() error { return refusal{http.StatusNotFound, "not found\n"} }
-func errBusy() error    { return refusal{http.StatusServiceUnavailable, "busy\n"} }
+var (
+	errNothing  = refusal{http.StatusNotFound, "not found\n"}
+	errMethod   = refusal{http.StatusMethodNotAllowed, "method not allowed\n"}
+	errBody     = refusal{http.StatusRequestEntityTooLarge, "no body allowed\n"}
+	errTooMany  = refusal{http.StatusTooManyRequests, "too many requests\n"}
+	errBusy     = refusal{http.StatusServiceUnavailable, "busy\n"}
+	errInternal = refusal{http.StatusInternalServerError, "internal error\n"}
+)
 
 // ServeHTTP implements [http.Handler].
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +66,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer out.watch()()
 	g := h.guests.enter(guestKey(r.RemoteAddr))
 	if g == nil {
-		out.refuse(refusal{http.StatusTooManyRequests, "too many requests\n"})
+		out.refuse(errTooMany)
 		return
 	}
 	defer h.guests.leave(g)
@@ -85,12 +91,12 @@ func (h *handler) explain(out *reply, g *guest, res resource, err error) {
 	switch {
 	case errors.As(err, &no):
 	case errors.Is(err, corpus.ErrNotFound), errors.Is(err, shard.ErrNotFound):
-		no = errNothing().(refusal)
+		no = errNothing
 	case errors.Is(err, context.DeadlineExceeded):
-		no = errBusy().(refusal)
+		no = errBusy
 	default:
 		h.log.Error("cannot serve a resource", "resource", res.path(), "error", err)
-		no = refusal{http.StatusInternalServerError, "internal error\n"}
+		no = errInternal
 	}
 	if no.status == http.StatusNotFound {
 		g.missed()
@@ -101,19 +107,19 @@ func (h *handler) explain(out *reply, g *guest, res resource, err error) {
 // parseRequest returns the resource that a request names.
 func parseRequest(r *http.Request) (resource, error) {
 	if r.ContentLength != 0 || len(r.TransferEncoding) > 0 {
-		return resource{}, refusal{http.StatusRequestEntityTooLarge, "no body allowed\n"}
+		return resource{}, errBody
 	}
 	if r.Method != http.MethodGet {
-		return resource{}, refusal{http.StatusMethodNotAllowed, "method not allowed\n"}
+		return resource{}, errMethod
 	}
 	// A path with escapes is a second spelling of another path.
 	path, ok := strings.CutPrefix(r.URL.Path, PathPrefix)
 	if !ok || r.URL.RawPath != "" || r.URL.RawQuery != "" || r.URL.ForceQuery || len(path) > maxPath {
-		return resource{}, errNothing()
+		return resource{}, errNothing
 	}
 	res, ok := parseResource(path)
 	if !ok {
-		return resource{}, errNothing()
+		return resource{}, errNothing
 	}
 	return res, nil
 }

@@ -118,7 +118,7 @@ func (h *handler) serveProof(ctx context.Context, out *reply, res resource) erro
 		return err
 	}
 	if res.chunk >= part.Record.Header.Chunks {
-		return errNothing()
+		return errNothing
 	}
 	passage, err := h.shared.Passage(ctx, res.root, res.chunk)
 	if err != nil {

@@ -75,22 +75,29 @@ func TestAHeadNeverGoesBack(t *testing.T) {
 }
 
 func TestAHeadThatWasSeenBindsBeforeItsDocumentsCame(t *testing.T) {
-	a, b := newNode(t).up(nil), newNode(t).up(nil)
-	a.publish("main", entriesOf(t, "doc:/x", 20, 200)...)
-	origin := a.origin("main")
-	old := hold(getRequest(resource{kind: kindCheckpoint, corpus: mustCorpus(t, origin)}), a.peer.Handler())
-	a.publish("main", entriesOf(t, "doc:/y", 5, 200)...)
-	change, _ := cutAfter(0)
-	if _, err := b.peer.Sync(t.Context(), newRelay(t, a, change).addr, origin, nil); err == nil {
-		t.Fatal("a sync without documents succeeded")
-	}
-	wantRefused(t, b, newRelay(t, a, func(path string, w http.ResponseWriter, r *http.Request, honest http.Handler) {
-		if ofKind(kindCheckpoint)(path) {
-			old.send(w)
-			return
+	for _, stored := range []bool{false, true} {
+		a, b := newNode(t).up(listenTCP), newNode(t).up(nil)
+		a.publish("main", entriesOf(t, "doc:/x", 20, 200)...)
+		origin := a.origin("main")
+		if stored {
+			b.sync(a.addr(), origin)
 		}
-		honest.ServeHTTP(w, r)
-	}), origin, ErrRollback)
+		old := hold(getRequest(resource{kind: kindCheckpoint, corpus: mustCorpus(t, origin)}), a.peer.Handler())
+		a.publish("main", entriesOf(t, "doc:/y", 5, 200)...)
+		change, _ := cutAfter(0)
+		if _, err := b.peer.Sync(t.Context(), newRelay(t, a, change).addr, origin, nil); err == nil {
+			t.Fatal("a sync without documents succeeded")
+		}
+		wantRefused(t, b, newRelay(t, a, func(path string, w http.ResponseWriter, r *http.Request, honest http.Handler) {
+			if ofKind(kindCheckpoint)(path) {
+				old.send(w)
+				return
+			}
+			honest.ServeHTTP(w, r)
+		}), origin, ErrRollback)
+		b.sync(a.addr(), origin)
+		sameCorpus(t, a, b, "main")
+	}
 }
 
 func TestTwoStoriesFreezeACorpus(t *testing.T) {

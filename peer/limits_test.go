@@ -16,6 +16,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	ma "github.com/multiformats/go-multiaddr"
 )
 
 // rawHost returns a libp2p host without any limit of its own, connected to n.
@@ -213,5 +214,34 @@ func TestEveryLimitIsExplicit(t *testing.T) {
 	ours := cfg.ProtocolPeer[ProtocolID]
 	if ours.StreamsInbound != streamsPerPeer {
 		t.Errorf("a peer may open %v streams, want %d", ours.StreamsInbound, streamsPerPeer)
+	}
+}
+
+func TestOneAddressHoldsFewConnections(t *testing.T) {
+	for _, c := range []struct {
+		addr func(i int) string
+		want int
+	}{
+		{func(i int) string { return fmt.Sprintf("/ip4/192.0.2.1/tcp/%d", 1000+i) }, connsPerIP},
+		{func(i int) string { return fmt.Sprintf("/ip6/2001:db8:0:0:1:2:3:%x/tcp/1000", i+1) }, connsPerIP}, // one /56
+	} {
+		m, err := newResourceManager()
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := 0
+		for i := range 200 {
+			if _, err := m.OpenConnection(network.DirInbound, true, ma.StringCast(c.addr(i))); err == nil {
+				held++
+			}
+		}
+		if held != c.want {
+			t.Errorf("%d of 200 connections from around %s are held, want %d", held, c.addr(0), c.want)
+		}
+		// Others get in.
+		if _, err := m.OpenConnection(network.DirInbound, true, ma.StringCast("/ip4/198.51.100.1/tcp/1")); err != nil {
+			t.Errorf("a connection from elsewhere: %v", err)
+		}
+		m.Close()
 	}
 }

@@ -58,7 +58,12 @@ func (s *syncer) remember(at resource, note []byte, head proof.Checkpoint) error
 	}
 	if head.Size <= last.Size {
 		// Refused here, before anything else is asked of such a source.
-		if _, err := s.store.RememberHead(s.ctx, origin, note, nil); err != nil {
+		_, err := s.store.RememberHead(s.ctx, origin, note, nil)
+		if head.Size < last.Size && (err == nil || errors.Is(err, corpus.ErrMismatch)) {
+			// The head of what is stored, while a later one is known.
+			err = fmt.Errorf("%w: it has %d records, %d are known to be signed", corpus.ErrRollback, head.Size, last.Size)
+		}
+		if err != nil {
 			return s.blame(at, err)
 		}
 	}
