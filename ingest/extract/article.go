@@ -87,23 +87,28 @@ func firstHeadings(doc *html.Node) []string {
 	return texts
 }
 
-// titleHeading returns the heading that says what the title says, if there is
-// one; others may be the name of the site.
+// titleHeading returns the longest heading that is part of the title, or the
+// other way round: shorter ones may be the name of the site.
 func titleHeading(headings []string, title string) string {
+	found := ""
 	title = strings.ToLower(title)
 	for _, h := range headings {
-		if l := strings.ToLower(h); l != "" && title != "" && (strings.Contains(title, l) || strings.Contains(l, title)) {
-			return h
+		l := strings.ToLower(h)
+		if len(h) > len(found) && title != "" && (strings.Contains(title, l) || strings.Contains(l, title)) {
+			found = h
 		}
 	}
-	return ""
+	return found
 }
 
+// hasHeading reports whether an article has kept a heading, and gives it back
+// its first level: the extractor makes all h1 into h2.
 func hasHeading(article *html.Node, heading string) bool {
 	for n := range article.Descendants() {
 		switch n.DataAtom {
 		case atom.H1, atom.H2, atom.H3:
 			if textOf(n, 4096) == heading {
+				rename(n, atom.H1)
 				return true
 			}
 		}

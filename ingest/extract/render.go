@@ -212,7 +212,7 @@ func renderedSize(n *html.Node, prefix int) int {
 	if isNesting(n) {
 		prefix += 3
 	}
-	size := 2 + prefix
+	size := 12 + prefix // line ends, and the signs of a heading, a cell or a link
 	if n.DataAtom == atom.A || n.DataAtom == atom.Img {
 		size += len(attribute(n, "href")) + len(attribute(n, "src")) + len(attribute(n, "title")) + len(attribute(n, "alt"))
 	}
