@@ -2,7 +2,10 @@ package peer
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -151,6 +154,27 @@ func TestStatementsHaveOneSpelling(t *testing.T) {
 		if _, err := openStatement(bad, corpus); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+func TestAStatementNamesTheKeyOfItsCorpus(t *testing.T) {
+	id, corpus, _, _ := statementFixture(t)
+	for _, name := range []string{corpus.Publisher() + "/other", testPeer + "/main", "main"} {
+		signer, err := proof.NewSigner(name, [32]byte{6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := statementBody(corpus, signer.Verifier().String())
+		sig := base64.StdEncoding.EncodeToString(ed25519.Sign(id.key, body))
+		if _, err := openStatement(fmt.Appendf(body, "signature %s\n", sig), corpus); !errors.Is(err, ErrKey) {
+			t.Errorf("a statement for %s with the key of %s = %v, want ErrKey", corpus, name, err)
+		}
+	}
+	// Signed, but no key at all.
+	body := statementBody(corpus, "not a key")
+	sig := base64.StdEncoding.EncodeToString(ed25519.Sign(id.key, body))
+	if _, err := openStatement(fmt.Appendf(body, "signature %s\n", sig), corpus); !errors.Is(err, ErrMalformed) {
+		t.Errorf("a statement without a key = %v, want ErrMalformed", err)
 	}
 }
 

@@ -36,7 +36,7 @@ func serveStreams(h host.Host, handler http.Handler) (*streamServer, error) {
 }
 
 // newServer returns a server with all the times and sizes that bound what a
-// slow or silent client costs. Replies have their own limits: see replyWriter.
+// slow or silent client costs. Replies have their own limits: see reply.
 func newServer(handler http.Handler) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

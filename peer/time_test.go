@@ -359,3 +359,16 @@ func TestABudgetLetsTheHeadOnAndBoundsTheRest(t *testing.T) {
 		}
 	})
 }
+
+func TestSmallResourcesEndAtTheirLimit(t *testing.T) {
+	for size, want := range map[int]error{0: nil, 99: nil, 100: nil, 101: ErrTooLarge, 1 << 20: ErrTooLarge} {
+		inBubble(t, func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, size)) }, func(t *testing.T, p *pipes) {
+			src := sourceOver(p)
+			defer src.close()
+			got, err := src.get(t.Context(), anything, 100)
+			if !errors.Is(err, want) || want == nil && len(got) != size {
+				t.Errorf("%d bytes with a limit of 100: %d bytes, %v, want %v", size, len(got), err, want)
+			}
+		})
+	}
+}
