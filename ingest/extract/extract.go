@@ -21,6 +21,12 @@
 //	                for pages that are too large, too deep or hostile
 //	markdown/1      as it is, decoded to UTF-8
 //	text/1          as it is, decoded to UTF-8
+//
+// An undeclared charset that is not UTF-8 is guessed by gogs/chardet
+// v0.0.0-20211120154057.
+//
+// Links keep their target where the page wrote an absolute one, and only their
+// text where it wrote a relative one; images leave at most their description.
 package extract
 
 import (

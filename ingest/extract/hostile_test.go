@@ -106,7 +106,7 @@ func hostilePages(scale int) map[string]func() string {
 // atFullSize are those that reach a limit, or come near to one.
 func atFullSize(name string) bool {
 	switch name {
-	case "body attributes", "many html attributes", "stars", "deep lists", "formatting", "joined text", "big":
+	case "body attributes", "many html attributes", "stars", "comments", "deep lists", "formatting", "joined text", "big":
 		return true
 	}
 	return os.Getenv("ARBORIST_TEST_FULL") != ""
@@ -129,8 +129,8 @@ func TestHostilePagesCostLittle(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			t.Logf("%d bytes in %v, allocated %d MiB: %d bytes, %v", len(page), spent.Round(time.Millisecond),
 				(after.TotalAlloc-before.TotalAlloc)>>20, len(got.Markdown), got.Extractor)
-			if spent > 3*time.Second {
-				t.Errorf("took %v, want at most 3 s", spent)
+			if spent > slowdown*3*time.Second {
+				t.Errorf("took %v, want at most 3 s (race detector: %d times)", spent, slowdown)
 			}
 			if len(got.Markdown) > 8*len(page)+64<<10 {
 				t.Errorf("%d bytes became %d", len(page), len(got.Markdown))

@@ -12,11 +12,11 @@ import (
 // Limits of the tree path. A page beyond one of them is read by its tokens,
 // which is linear in its size.
 const (
-	maxTree     = 4 << 20   // bytes of a page
-	maxElements = 50_000    // start tags
-	maxGrown    = 150_000   // elements that the parser may add by itself
-	maxMerged   = 64 << 20  // bytes that the parser may copy while it joins text
-	maxWork     = 256 << 20 // bytes that an extractor may look at, counted once for each container
+	maxTree     = 4 << 20  // bytes of a page
+	maxElements = 50_000   // start tags
+	maxGrown    = 150_000  // elements that the parser may add by itself
+	maxMerged   = 64 << 20 // bytes that the parser may copy while it joins text
+	maxWork     = 32 << 20 // bytes that an extractor may look at, counted once for each container; real pages stay below 5 MB
 	maxTime     = 2 * time.Second
 )
 

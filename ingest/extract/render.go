@@ -66,9 +66,11 @@ func prepare(n *html.Node, describe bool) {
 		switch c.Type {
 		case html.TextNode:
 			c.Data = stripPrivate.Replace(c.Data)
+		case html.CommentNode:
+			n.RemoveChild(c)
 		case html.ElementNode:
 			switch {
-			case isInvisible(c) || c.DataAtom == atom.Nav || attribute(c, "role") == "navigation":
+			case isDropped(c):
 				n.RemoveChild(c)
 				c = next
 				continue
@@ -90,6 +92,33 @@ func prepare(n *html.Node, describe bool) {
 			prepare(c, describe)
 		}
 		c = next
+	}
+	joinTexts(n)
+}
+
+// isDropped reports whether an element is nothing for Markdown.
+func isDropped(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Nav, atom.Input, atom.Link, atom.Meta:
+		return true
+	}
+	return isInvisible(n) || attribute(n, "role") == "navigation"
+}
+
+// joinTexts makes one text of those that stand side by side, which the
+// converter would do with a copy of all of it for each.
+func joinTexts(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type != html.TextNode || c.NextSibling == nil || c.NextSibling.Type != html.TextNode {
+			continue
+		}
+		var b strings.Builder
+		b.WriteString(c.Data)
+		for next := c.NextSibling; next != nil && next.Type == html.TextNode; next = c.NextSibling {
+			b.WriteString(next.Data)
+			n.RemoveChild(next)
+		}
+		c.Data = b.String()
 	}
 }
 
