@@ -81,9 +81,12 @@ func (st *storer) take(it *item) error {
 	} else {
 		st.result.Resumed++
 	}
+	// The bundle keeps its items to its end, but not their documents.
+	doc := it.doc
+	it.doc = nil
 	st.lines = append(st.lines, it.line)
 	st.entries = append(st.entries, document.Entry{
-		Document: it.doc,
+		Document: doc,
 		Location: document.Location{
 			Corpus: st.corpus.String(), URI: it.record.URI, Title: it.record.Title,
 			Source: it.record.Source, FetchedAt: it.record.FetchedAt,
