@@ -87,7 +87,7 @@ func TestDocumentationKeepsItsProse(t *testing.T) {
 		want  float64 // share of words kept, mean over pages
 	}{
 		{filepath.Join(goroot(t), "doc"), 100, .99},
-		{"/usr/share/doc", 40, .90},                // whatever this machine has,
+		{"/usr/share/doc", 40, .90},                 // whatever this machine has,
 		{os.Getenv("ARBORIST_TEST_DOCS"), 300, .95}, // any other tree, by hand
 	} {
 		t.Run(c.dir, func(t *testing.T) {
