@@ -95,7 +95,7 @@ func checkBaseURI(base string) error {
 		return nil
 	}
 	u, err := url.Parse(base)
-	if err != nil || u.Scheme == "" || u.Scheme == "javascript" || u.Scheme == "data" || u.RawQuery != "" || u.Fragment != "" ||
+	if err != nil || u.Scheme == "" || u.RawQuery != "" || u.Fragment != "" ||
 		u.Scheme != "file" && u.Host == "" {
 		return api.NewError(api.CodeUsage, fmt.Errorf("base URI %.200q is not one that documents can stand below", base), "for example --base-uri https://example.org/docs/ or --base-uri file:docs/")
 	}

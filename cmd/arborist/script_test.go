@@ -41,6 +41,7 @@ func TestCommandLine(t *testing.T) {
 			"waitfor":  cmdWaitFor,
 			"fifo":     cmdFifo,
 			"huge":     cmdHuge,
+			"flip":     cmdFlip,
 			"setfrom":  cmdSetFrom,
 			"onelined": cmdOneLined,
 		},
@@ -99,6 +100,13 @@ func cmdHuge(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Truncate(path, 200<<20))
 }
 
+// cmdFlip copies a file with one bit of its last letter changed: flip FROM TO
+func cmdFlip(ts *testscript.TestScript, _ bool, args []string) {
+	b := []byte(ts.ReadFile(args[0]))
+	b[len(b)-2] ^= 1
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o600))
+}
+
 // cmdSetFrom sets a variable from the first match of a "key":"value" in a
 // file of JSON: setfrom VAR FILE KEY
 func cmdSetFrom(ts *testscript.TestScript, _ bool, args []string) {
@@ -120,10 +128,15 @@ func testSite(t *testing.T) string {
 		"/robots.txt":   "User-agent: *\nDisallow: /secret/\n",
 		"/secret/x":     `<p>never fetched</p>`,
 		"/empty":        "",
+		"/flaky":        `<title>Flaky</title><p>Links to a page that is down.</p><a href="/down">down</a>`,
 		"/binary":       "\x7fELF\x00\x01\x02",
 		"/secret/start": `<p>never fetched</p>`,
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/down" {
+			http.Error(w, "down", http.StatusServiceUnavailable)
+			return
+		}
 		body, ok := pages[r.URL.Path]
 		if !ok {
 			http.NotFound(w, r)

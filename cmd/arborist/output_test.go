@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	_ "github.com/mattn/go-sqlite3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// cli runs one command line on a home and returns what it said.
+func cli(t *testing.T, home string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &out, err: &err}
+	code = a.run(t.Context(), append([]string{"--home", home}, args...))
+	return code, out.String(), err.String()
+}
+
+// TestTextNeverDrivesTheTerminal: whatever stands in documents, names, URLs
+// and errors, no control character but newline and tab is printed.
+func TestTextNeverDrivesTheTerminal(t *testing.T) {
+	const evil = "\x1b]0;owned\x07\x1b[2J\u009b31m\u202egnp.exe\r\x00"
+	got := clean("a\tb\n" + evil)
+	for _, r := range got {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u202e' {
+			t.Errorf("%q is left in %q", r, got)
+		}
+	}
+	if !strings.HasPrefix(got, "a\tb\n") || !strings.Contains(got, "gnp.exe") {
+		t.Errorf("plain text was lost: %q", got)
+	}
+
+	dir := t.TempDir()
+	home := filepath.Join(dir, "home")
+	docs := filepath.Join(dir, "d")
+	if err := os.Mkdir(docs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(docs, "a\x1b[2Jb.md"), []byte("# Granite "+evil+"\n\nText "+evil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cli(t, home, "init")
+	for _, args := range [][]string{
+		{"add", docs}, {"query", "granite"}, {"query", "nothing" + evil}, {"history", "x" + evil}, {"show", evil},
+		{"add", "no" + evil}, {"corpus", "create", evil}, {"crawl", "--seed-url", "http://" + evil}, {evil},
+	} {
+		_, stdout, stderr := cli(t, home, args...)
+		for _, r := range stdout + stderr {
+			if unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u202e' {
+				t.Errorf("%q: %q was printed: %q %q", args, r, stdout, stderr)
+				break
+			}
+		}
+	}
+}
+
+// TestDamagedForeignFileIsRefusedAndSaid: the other files answer, and the exit
+// code says that the answer is not the whole.
+func TestDamagedForeignFileIsRefusedAndSaid(t *testing.T) {
+	dir := t.TempDir()
+	ours, theirs := filepath.Join(dir, "ours"), filepath.Join(dir, "theirs")
+	for home, text := range map[string]string{ours: "Our granite.", theirs: "Their granite."} {
+		doc := filepath.Join(dir, filepath.Base(home)+".md")
+		if err := os.WriteFile(doc, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cli(t, home, "init", "--shards", "1")
+		if code, _, stderr := cli(t, home, "add", doc); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	file := filepath.Join(theirs, "shards", "00.db")
+	if code, out, _ := cli(t, ours, "query", "granite", "--include-shard", file); code != 0 || !strings.Contains(out, "Their granite") {
+		t.Fatalf("whole file: exit code %d, %s", code, out)
+	}
+	db, err := sql.Open("sqlite3", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE chunks SET text = CAST('Their granite!' AS BLOB); PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	code, out, stderr := cli(t, ours, "query", "granite", "--include-shard", file)
+	if code != 3 || !strings.Contains(stderr, "refused: "+file) {
+		t.Errorf("damaged file: exit code %d, stderr %q", code, stderr)
+	}
+	if !strings.Contains(out, "Our granite") || strings.Contains(out, "Their granite") {
+		t.Errorf("damaged file: %s", out)
+	}
+}
+
+// TestEveryVerbAndFlagIsDocumented holds docs/cli.md against the command line.
+func TestEveryVerbAndFlagIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Split(string(page), "\n")
+	a := &app{}
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		if cmd.HasSubCommands() || cmd.Name() == "help" {
+			return
+		}
+		verb := strings.TrimPrefix(cmd.CommandPath(), "arborist ")
+		var row string
+		for _, r := range rows {
+			if strings.Contains(r, "`"+verb+" ") || strings.Contains(r, "`"+verb+"`") {
+				row = r
+				break
+			}
+		}
+		if row == "" {
+			t.Errorf("no row for %q", verb)
+			return
+		}
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" && !strings.Contains(row, "--"+f.Name) {
+				t.Errorf("the row of %q lacks --%s", verb, f.Name)
+			}
+		})
+	}
+	walk(a.rootCommand())
+}
