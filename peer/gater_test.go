@@ -260,3 +260,23 @@ func TestDefaultAddressesAreListenedOn(t *testing.T) {
 		t.Errorf("addresses = %v, want TCP and QUIC", a.peer.Addrs())
 	}
 }
+
+// Identify may come late, or what it told may be of an earlier connection: a
+// peer that does not seem to speak our protocol is asked before it is refused.
+func TestPeerWhoseProtocolsAreNotKnownYetIsAsked(t *testing.T) {
+	a, b := newNode(t).up(listenTCP), newNode(t).up(nil)
+	id, err := b.peer.Join(t.Context(), a.addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := parsePeerID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.peer.host.Peerstore().RemoveProtocols(other, ProtocolID); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.peer.speaks(t.Context(), other); err != nil {
+		t.Errorf("a peer that serves corpora was refused: %v", err)
+	}
+}
