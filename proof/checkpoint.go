@@ -71,17 +71,21 @@ func parseCheckpoint(text []byte) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// SignCheckpoint returns the signed note of c. The signer must be named after
-// the origin. It fails with [ErrFormat] or [ErrOrigin].
-func SignCheckpoint(c Checkpoint, s *Signer) ([]byte, error) {
-	if c.Origin != s.Name() {
-		return nil, fmt.Errorf("sign checkpoint: %w: origin %q, the key is for %q", ErrOrigin, c.Origin, s.Name())
+// SignCheckpoint returns the note of c with one line of each signer, in their
+// order: one, or the old and the new key while a corpus changes its key
+// ([MakeRotation]). Every signer must be named after the origin. It fails with
+// [ErrFormat] or [ErrOrigin].
+func SignCheckpoint(c Checkpoint, signers ...*Signer) ([]byte, error) {
+	for _, s := range signers {
+		if c.Origin != s.Name() {
+			return nil, fmt.Errorf("sign checkpoint: %w: origin %q, the key is for %q", ErrOrigin, c.Origin, s.Name())
+		}
 	}
 	text := c.Text()
 	if _, err := ParseCheckpoint(text); err != nil {
 		return nil, fmt.Errorf("sign checkpoint: %w", err)
 	}
-	return SignNote(text, s)
+	return SignNote(text, signers...)
 }
 
 // OpenCheckpoint returns the checkpoint that v has signed. The origin has to be

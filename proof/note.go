@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,20 +31,30 @@ type signature struct {
 }
 
 // SignNote returns the signed note of text: the text, an empty line and one
-// signature line (C2SP signed-note). Text must end in a newline and hold no
-// other control character; it fails with [ErrFormat] otherwise.
-func SignNote(text []byte, s *Signer) ([]byte, error) {
+// signature line of each signer, in their order (C2SP signed-note). Text must
+// end in a newline and hold no other control character, and there must be at
+// least one signer and none twice; it fails with [ErrFormat] otherwise.
+func SignNote(text []byte, signers ...*Signer) ([]byte, error) {
 	if err := checkNoteText(text); err != nil {
 		return nil, fmt.Errorf("sign note: %w", err)
 	}
-	sig := make([]byte, 4, 4+ed25519.SignatureSize)
-	binary.BigEndian.PutUint32(sig, s.verifier.id)
-	sig = append(sig, ed25519.Sign(s.key, text)...)
-	note := make([]byte, 0, len(text)+len(s.Name())+110)
-	note = append(note, text...)
-	note = append(note, "\n"+sigPrefix+s.Name()+" "...)
-	note = base64.StdEncoding.AppendEncode(note, sig)
-	return append(note, '\n'), nil
+	if len(signers) == 0 || len(signers) > MaxSignatures {
+		return nil, fmt.Errorf("sign note: %w: %d signers, want 1 to %d", ErrFormat, len(signers), MaxSignatures)
+	}
+	note := make([]byte, 0, len(text)+len(signers)*(len(signers[0].Name())+110))
+	note = append(append(note, text...), '\n')
+	for i, s := range signers {
+		if slices.ContainsFunc(signers[:i], func(t *Signer) bool { return t.verifier == s.verifier }) {
+			return nil, fmt.Errorf("sign note: %w: the key %08x of %s signs twice", ErrFormat, s.verifier.id, s.Name())
+		}
+		sig := make([]byte, 4, 4+ed25519.SignatureSize)
+		binary.BigEndian.PutUint32(sig, s.verifier.id)
+		sig = append(sig, ed25519.Sign(s.key, text)...)
+		note = append(note, sigPrefix+s.Name()+" "...)
+		note = base64.StdEncoding.AppendEncode(note, sig)
+		note = append(note, '\n')
+	}
+	return note, nil
 }
 
 // openNote returns the text of a note that v has signed. Lines of other keys

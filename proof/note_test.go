@@ -296,3 +296,34 @@ func TestSignerSignsOnlyItsOwnValidCheckpoints(t *testing.T) {
 		}
 	}
 }
+
+func TestACheckpointIsSignedByEveryKeyGivenOnce(t *testing.T) {
+	c := Checkpoint{"peer/main", 3, merkle.Hash{1}}
+	old, next := testSigner(t, "peer/main"), secondSigner(t, "peer/main")
+	note, err := SignCheckpoint(c, old, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Signer{old, next} {
+		if got, err := OpenCheckpoint(note, s.Verifier()); err != nil || got != c {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	for name, signers := range map[string][]*Signer{"nobody": nil, "one twice": {old, next, old}} {
+		if note, err := SignCheckpoint(c, signers...); !errors.Is(err, ErrFormat) {
+			t.Errorf("%s: %q, %v", name, note, err)
+		}
+	}
+	if note, err := SignCheckpoint(c, old, testSigner(t, "peer/other")); !errors.Is(err, ErrOrigin) {
+		t.Errorf("a key of another corpus: %q, %v", note, err)
+	}
+}
+
+// secondSigner is another key of the same name.
+func secondSigner(t testing.TB, name string) *Signer {
+	s, err := NewSigner(name, [32]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
