@@ -30,4 +30,8 @@ var (
 	ErrNoPassage = errors.New("passage is not in the proof and was not given")
 	// ErrNotLogged: a key was given, but the proof has no corpus part.
 	ErrNotLogged = errors.New("proof names no corpus")
+	// ErrWitness: fewer of the witnesses given have cosigned than demanded.
+	ErrWitness = errors.New("not cosigned by enough of the witnesses given")
+	// ErrExpect: what is expected of a proof makes no sense, whatever the proof.
+	ErrExpect = errors.New("what is expected of the proof cannot be checked")
 )

@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// algEd25519 is the signature type of C2SP signed-note that we use.
+	// algEd25519 is the signature type of C2SP signed-note that corpora sign
+	// with, algCosign that of C2SP tlog-cosignature that witnesses use.
 	algEd25519 = 0x01
+	algCosign  = 0x04
 	// MaxName is the longest key name and origin, in bytes; C2SP cosignatures
 	// have no room for more.
 	MaxName = 255
@@ -41,11 +43,11 @@ func ParseVerifier(vkey string) (*Verifier, error) {
 	if strings.HasPrefix(vkey, privateKeyPrefix) {
 		return nil, fmt.Errorf("parse verifier key: %w: it is a private key, which nobody but the publisher should have", ErrFormat)
 	}
-	name, id, key, err := parseKey(vkey)
+	name, id, key, err := parseKey(algEd25519, vkey)
 	if err != nil {
 		return nil, fmt.Errorf("parse verifier key: %w: %w", ErrFormat, err)
 	}
-	v := &Verifier{name: name, id: keyID(name, key), key: key}
+	v := &Verifier{name: name, id: keyID(algEd25519, name, key), key: key}
 	if v.id != id {
 		return nil, fmt.Errorf("parse verifier key: %w: its hash is %08x, name and key give %08x", ErrFormat, id, v.id)
 	}
@@ -57,7 +59,7 @@ func ParseVerifier(vkey string) (*Verifier, error) {
 func (v *Verifier) Name() string { return v.name }
 
 // String returns the verifier key in its text form.
-func (v *Verifier) String() string { return v.name + "+" + formatKey(v.id, v.key) }
+func (v *Verifier) String() string { return v.name + "+" + formatKey(algEd25519, v.id, v.key) }
 
 // verify reports whether sig is the key's signature of text.
 func (v *Verifier) verify(text, sig []byte) bool {
@@ -80,7 +82,7 @@ func NewSigner(name string, seed [32]byte) (*Signer, error) {
 	key := ed25519.NewKeyFromSeed(seed[:])
 	public := [ed25519.PublicKeySize]byte(key.Public().(ed25519.PublicKey))
 	return &Signer{
-		verifier: Verifier{name: name, id: keyID(name, public), key: public},
+		verifier: Verifier{name: name, id: keyID(algEd25519, name, public), key: public},
 		key:      key,
 	}, nil
 }
@@ -93,7 +95,7 @@ func ParseSigner(skey string) (*Signer, error) {
 	if !ok {
 		return nil, fmt.Errorf("parse private key: %w: it does not start with %q", ErrFormat, privateKeyPrefix)
 	}
-	name, id, seed, err := parseKey(rest)
+	name, id, seed, err := parseKey(algEd25519, rest)
 	if err != nil {
 		return nil, fmt.Errorf("parse private key: %w", ErrFormat)
 	}
@@ -110,7 +112,7 @@ func ParseSigner(skey string) (*Signer, error) {
 // PrivateKey returns the secret key in its text form,
 // "PRIVATE+KEY+name+hash+base64". Whoever has it can sign for the corpus.
 func (s *Signer) PrivateKey() string {
-	return privateKeyPrefix + s.verifier.name + "+" + formatKey(s.verifier.id, [32]byte(s.key.Seed()))
+	return privateKeyPrefix + s.verifier.name + "+" + formatKey(algEd25519, s.verifier.id, [32]byte(s.key.Seed()))
 }
 
 // Verifier returns the verifier of the signer's signatures.
@@ -125,22 +127,22 @@ func (s *Signer) String() string { return "signer of " + s.verifier.name }
 // GoString names the signer without its secret.
 func (s *Signer) GoString() string { return s.String() }
 
-// keyID returns the key hash of C2SP signed-note.
-func keyID(name string, key [32]byte) uint32 {
+// keyID returns the key hash of C2SP signed-note for a signature type.
+func keyID(alg byte, name string, key [32]byte) uint32 {
 	h := sha256.New()
 	h.Write([]byte(name))
-	h.Write([]byte{'\n', algEd25519})
+	h.Write([]byte{'\n', alg})
 	h.Write(key[:])
 	return binary.BigEndian.Uint32(h.Sum(nil))
 }
 
-func formatKey(id uint32, key [32]byte) string {
-	return fmt.Sprintf("%08x+%s", id, base64.StdEncoding.EncodeToString(append([]byte{algEd25519}, key[:]...)))
+func formatKey(alg byte, id uint32, key [32]byte) string {
+	return fmt.Sprintf("%08x+%s", id, base64.StdEncoding.EncodeToString(append([]byte{alg}, key[:]...)))
 }
 
-// parseKey splits "name+hash+base64(type ‖ 32 bytes)". It does not compare the
+// parseKey splits "name+hash+base64(alg ‖ 32 bytes)". It does not compare the
 // hash with the key: in a private key the bytes are the seed.
-func parseKey(s string) (name string, id uint32, key [32]byte, err error) {
+func parseKey(alg byte, s string) (name string, id uint32, key [32]byte, err error) {
 	if len(s) > MaxName+100 {
 		return "", 0, key, ErrTooLarge
 	}
@@ -161,15 +163,32 @@ func parseKey(s string) (name string, id uint32, key [32]byte, err error) {
 	if err != nil {
 		return "", 0, key, fmt.Errorf("the key is not base64")
 	}
-	if len(b) != 1+len(key) || b[0] != algEd25519 {
-		return "", 0, key, fmt.Errorf("not an Ed25519 note key of type 1 and 32 bytes")
+	if err := checkType(alg, b); err != nil {
+		return "", 0, key, err
 	}
 	copy(key[:], b[1:])
 	// Upper-case hexadecimal and line ends inside base64 decode too.
-	if formatKey(id, key) != hash+"+"+data {
+	if formatKey(alg, id, key) != hash+"+"+data {
 		return "", 0, key, fmt.Errorf("second spelling of a key")
 	}
 	return name, id, key, nil
+}
+
+// checkType checks the type byte and length of a key. The two kinds of key
+// look alike, so that one taken for the other is told apart by name.
+func checkType(alg byte, key []byte) error {
+	switch {
+	case len(key) == 1+ed25519.PublicKeySize && key[0] == alg:
+		return nil
+	case len(key) > 0 && alg == algEd25519 && key[0] == algCosign:
+		return fmt.Errorf("it is the key of a witness (type 4), want that of a corpus (type 1)")
+	case len(key) > 0 && alg == algCosign && key[0] == algEd25519:
+		return fmt.Errorf("it is the key of a corpus (type 1), want that of a witness (type 4)")
+	case alg == algCosign:
+		return fmt.Errorf("not an Ed25519 cosigner key of type 4 and 32 bytes")
+	default:
+		return fmt.Errorf("not an Ed25519 note key of type 1 and 32 bytes")
+	}
 }
 
 // checkName checks a key name or origin: what C2SP signed-note allows, and

@@ -41,20 +41,22 @@ func SignNote(text []byte, signers ...*Signer) ([]byte, error) {
 	if len(signers) == 0 || len(signers) > MaxSignatures {
 		return nil, fmt.Errorf("sign note: %w: %d signers, want 1 to %d", ErrFormat, len(signers), MaxSignatures)
 	}
-	note := make([]byte, 0, len(text)+len(signers)*(len(signers[0].Name())+110))
-	note = append(append(note, text...), '\n')
+	sigs := make([]signature, 0, len(signers))
 	for i, s := range signers {
 		if slices.ContainsFunc(signers[:i], func(t *Signer) bool { return t.verifier == s.verifier }) {
 			return nil, fmt.Errorf("sign note: %w: the key %08x of %s signs twice", ErrFormat, s.verifier.id, s.Name())
 		}
-		sig := make([]byte, 4, 4+ed25519.SignatureSize)
-		binary.BigEndian.PutUint32(sig, s.verifier.id)
-		sig = append(sig, ed25519.Sign(s.key, text)...)
-		note = append(note, sigPrefix+s.Name()+" "...)
-		note = base64.StdEncoding.AppendEncode(note, sig)
-		note = append(note, '\n')
+		sigs = append(sigs, signature{name: s.Name(), id: s.verifier.id, sig: ed25519.Sign(s.key, text)})
 	}
-	return note, nil
+	return joinNote(text, sigs)
+}
+
+// line returns the signature line, with its line end.
+func (s signature) line() []byte {
+	sig := binary.BigEndian.AppendUint32(nil, s.id)
+	b := []byte(sigPrefix + s.name + " ")
+	b = base64.StdEncoding.AppendEncode(b, append(sig, s.sig...))
+	return append(b, '\n')
 }
 
 // openNote returns the text of a note that v has signed. Lines of other keys
