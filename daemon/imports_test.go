@@ -18,6 +18,7 @@ func allowed() map[string][]string {
 		"proof/report":                         {"proof", "document"},
 		"shard/corpus":                         {"proof", "document", "merkle"},
 		"shard/internal/rank":                  {},
+		"shard/internal/words":                 {},
 		"shard":                                {"shard/...", "proof", "document", "merkle"},
 		"ingest/extract":                       {"document"},
 		"ingest":                               {"ingest/extract", "document"},
