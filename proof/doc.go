@@ -27,11 +27,17 @@
 // proof's own header says: an honest path also verifies for some wrong pairs of
 // index and size. [Claim.Statement] says which of these was the case.
 //
+// # Evidence
+//
+// [Evidence] holds two signed heads of one corpus. [Evidence.Verify] says what
+// they show: that the holder of the key signed two histories, or, of a rollback,
+// no more than that both heads are genuine.
+//
 // # How it is built
 //
 // The package is pure: no I/O, no clock, no goroutine; it imports the standard
 // library, document and merkle. All inputs have caps ([MaxFile], [MaxPassage],
-// [MaxRecord], [MaxNote]). All errors wrap one of its sentinels.
+// [MaxRecord], [MaxNote], [MaxEvidence]). All errors wrap one of its sentinels.
 //
 // Notes, keys and checkpoints are those of https://c2sp.org/signed-note and
 // https://c2sp.org/tlog-checkpoint with Ed25519, and interoperate with

@@ -52,6 +52,34 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// FuzzParseEvidence: whatever parses has this one spelling, and what verifies
+// against a key are heads that it has signed.
+func FuzzParseEvidence(f *testing.F) {
+	for _, row := range evidenceRows(f) {
+		f.Add(row.file)
+	}
+	s := testSigner(f, testPeer+"/main")
+	signed := map[Checkpoint]bool{}
+	for _, l := range []testLog{newTestLog(f, s, 80, 30, "one"), newTestLog(f, s, 80, 30, "two"), newTestLog(f, s, 9, 0, "a"), newTestLog(f, s, 9, 0, "b")} {
+		for size := range l.tree.Size() + 1 {
+			signed[Checkpoint{Origin: s.Name(), Size: size, Root: l.root(size)}] = true
+		}
+	}
+	v := s.Verifier()
+	f.Fuzz(func(t *testing.T, file []byte) {
+		e, err := ParseEvidence(file)
+		if err != nil {
+			return
+		}
+		if again, err := e.MarshalText(); err != nil || !bytes.Equal(again, file) {
+			t.Fatalf("second spelling of\n%q, %v", again, err)
+		}
+		if found, err := e.Verify(v); err == nil && !(signed[found.Older] && signed[found.Newer]) {
+			t.Fatalf("forged evidence verifies: %q", file)
+		}
+	})
+}
+
 // FuzzParseRecord: whatever parses is what its line says to any JSON decoder.
 func FuzzParseRecord(f *testing.F) {
 	add, supersede, withdraw := testRecords(f)

@@ -82,20 +82,8 @@ type textParser struct {
 }
 
 func (t *textParser) proof() (p *Proof, err error) {
-	start := t.rest[:min(len(t.rest), len(versionPrefix))]
-	if string(start) != versionPrefix[:len(start)] {
-		t.line = 1
-		return nil, fmt.Errorf("%w: it does not start with %q", ErrFormat, version)
-	}
-	first, err := t.next()
-	if err != nil {
+	if err := t.version(versionPrefix, version); err != nil {
 		return nil, err
-	}
-	if string(first) != version {
-		if n, ok := bytes.CutPrefix(first, []byte(versionPrefix)); ok && isNumber(n) {
-			return nil, fmt.Errorf("%w: %.40q, this program knows %q", ErrVersion, first, version)
-		}
-		return nil, fmt.Errorf("%w: its first line is not %q", ErrFormat, version)
 	}
 	p = new(Proof)
 	if p.Chunk, err = t.inclusion("chunk"); err != nil {
@@ -154,23 +142,8 @@ func (t *textParser) inclusion(key string) (i Inclusion, err error) {
 	if i.Index, err = t.number(key); err != nil {
 		return i, err
 	}
-	for {
-		line, err := t.next()
-		if err != nil {
-			return i, err
-		}
-		if len(line) == 0 {
-			return i, nil
-		}
-		if len(i.Path) == merkle.MaxPath {
-			return i, fmt.Errorf("%w: the path has over %d hashes", ErrFormat, merkle.MaxPath)
-		}
-		h, err := parseHash(line)
-		if err != nil {
-			return i, fmt.Errorf("%w: %w", ErrFormat, err)
-		}
-		i.Path = append(i.Path, h)
-	}
+	i.Path, err = t.hashes(merkle.MaxPath)
+	return i, err
 }
 
 // header takes off a document ID and the header that it is the hash of.
@@ -218,20 +191,8 @@ func (t *textParser) logPart(p *Proof) error {
 	if p.Log.Entry, err = t.inclusion("index"); err != nil {
 		return err
 	}
-	// A checkpoint has three lines and an empty one before its signatures.
-	start := t.rest
-	for range 4 {
-		if _, err := t.next(); err != nil {
-			return err
-		}
-	}
-	for bytes.HasPrefix(t.rest, []byte(sigPrefix)) {
-		if _, err := t.next(); err != nil {
-			return err
-		}
-	}
-	p.Log.Note = bytes.Clone(start[:len(start)-len(t.rest)])
-	return nil
+	p.Log.Note, err = t.note()
+	return err
 }
 
 // passage takes off what is left: nothing, or a length and as many bytes.

@@ -29,12 +29,12 @@ type vectorFile struct {
 // A vector is an input with what must come of it.
 type vector struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"` // record, checkpoint, note, key or proof
+	Kind string `json:"kind"` // record, checkpoint, note, key, proof or evidence
 	// The input: as text, or in hexadecimal where it is not UTF-8.
 	Input    string `json:"input,omitempty"`
 	InputHex string `json:"input_hex,omitempty"`
 	// What the verifier knows from elsewhere.
-	Key  string  `json:"key,omitempty"`  // verifier key, of note and proof
+	Key  string  `json:"key,omitempty"`  // verifier key, of note, proof and evidence
 	Root string  `json:"root,omitempty"` // expected, of proof
 	ID   string  `json:"id,omitempty"`   // expected, of proof
 	Text *string `json:"text,omitempty"` // passage given apart, of proof
@@ -89,6 +89,12 @@ func (v vector) evaluate(t *testing.T) (result map[string]any, err error) {
 		return map[string]any{"name": k.name, "id": float64(k.id), "public_key": hex.EncodeToString(k.key[:])}, nil
 	case "proof":
 		return v.evaluateProof(t)
+	case "evidence":
+		f, err := verifyEvidence(v.input(), mustKey(t, v.Key))
+		if err != nil {
+			return nil, err
+		}
+		return evidenceResult(f), nil
 	}
 	t.Fatalf("%s: kind %q", v.Name, v.Kind)
 	return nil, nil
@@ -152,6 +158,13 @@ func checkpointResult(c Checkpoint) map[string]any {
 	return map[string]any{"origin": c.Origin, "size": strconv.FormatUint(c.Size, 10), "root": string(appendHash(nil, c.Root))}
 }
 
+func evidenceResult(f Finding) map[string]any {
+	return map[string]any{
+		"kind": string(f.Kind), "older": checkpointResult(f.Older), "newer": checkpointResult(f.Newer),
+		"consistent": f.Consistent, "statement": f.Statement(),
+	}
+}
+
 // reasonOf names the kind of an error as proof/report does.
 func reasonOf(err error) string {
 	for _, r := range []struct {
@@ -172,7 +185,7 @@ func reasonOf(err error) string {
 
 func TestVectors(t *testing.T) {
 	good, bad := 0, 0
-	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "proof.json"} {
+	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "proof.json", "evidence.json"} {
 		b, err := os.ReadFile(filepath.Join(vectorDir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -28,6 +28,17 @@ func TestWriteVectors(t *testing.T) {
 	writeVectors(t, "checkpoint.json", "c2sp.org/tlog-checkpoint", "Checkpoint texts, not signed. The size of an empty log is valid here and nowhere in a proof.", checkpointVectors(t))
 	writeVectors(t, "note.json", "c2sp.org/signed-note", "Verifier keys, and signed checkpoints opened with a key.", noteVectors(t))
 	writeVectors(t, "proof.json", "arborist-proof/1", "Proof files in both forms, with what their verifier knows from elsewhere: key, root, id, text.", proofVectors(t))
+	writeVectors(t, "evidence.json", "arborist-evidence/1", "Evidence files, verified with the key of the corpus that they are of.", evidenceVectors(t))
+}
+
+func evidenceVectors(t *testing.T) (all []vector) {
+	vkey := testSigner(t, testPeer+"/main").Verifier().String()
+	for _, row := range evidenceRows(t) {
+		v := newVector("evidence", row.name, row.file)
+		v.Key = vkey
+		all = append(all, v)
+	}
+	return all
 }
 
 func writeVectors(t *testing.T, name, format, about string, vectors []vector) {
