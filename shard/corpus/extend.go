@@ -24,7 +24,11 @@ const (
 // visible unless the pinned key signed the head, the stored log with the lines
 // hashes to the signed root, and each line is a record that may stand where it
 // stands. What becomes visible is durable on return. The head that is in force
-// already is accepted without lines and changes nothing.
+// already is accepted without lines and changes nothing but that cosignatures
+// of known witnesses are added to those that are stored.
+//
+// Of the note, the lines of the corpus's key and of known witnesses are stored.
+// A witness ([Store.Witness]) cosigns the head.
 //
 // For an own corpus it brings back what an old backup has lost.
 //
@@ -85,7 +89,10 @@ func (s *Store) extend(ctx context.Context, origin string, note []byte, lines fu
 		size, staged = l.head.Size, l.staged
 		if l.own && head.Size > size {
 			// Our own key has signed more than we have: no Append until it is back.
-			return nil, remember(ctx, tx, l, note)
+			return nil, s.remember(ctx, tx, l, note)
+		}
+		if head.Size == size {
+			return nil, s.merge(ctx, tx, l, head, note)
 		}
 		return nil, nil
 	})
@@ -196,7 +203,7 @@ func (st *step) stage(ctx context.Context, head *proof.Checkpoint, note []byte) 
 			return err
 		}
 		if head != nil {
-			refusal, err = a.moveHead(*head, note)
+			refusal, err = st.store.moveHead(a, *head, note)
 		}
 		return err
 	})
@@ -233,8 +240,10 @@ func (a *appender) take(line []byte) error {
 }
 
 // moveHead makes a foreign head that of the log, where the log hashes to it
-// and a head remembered on the way is met.
-func (a *appender) moveHead(head proof.Checkpoint, note []byte) (refusal, err error) {
+// and a head remembered on the way is met. A witness cosigns it within the
+// same transaction: a head without the cosignature is not there, and no
+// cosignature leaves before the head is durable.
+func (s *Store) moveHead(a *appender, head proof.Checkpoint, note []byte) (refusal, err error) {
 	root, err := a.edge.root()
 	if err != nil {
 		return nil, err
@@ -260,5 +269,9 @@ func (a *appender) moveHead(head proof.Checkpoint, note []byte) (refusal, err er
 			return freeze(a.ctx, a.tx, a.log, Evidence{Older: latestNote, Newer: note, Root: root, Path: path})
 		}
 	}
-	return nil, a.commit(head, note)
+	kept, err := s.accepted(a, head, note)
+	if err != nil {
+		return nil, err
+	}
+	return nil, a.commit(head, kept)
 }

@@ -95,15 +95,18 @@ func rollback(ctx context.Context, tx *sql.Tx, l *log, head proof.Checkpoint, no
 func (s *Store) RememberHead(ctx context.Context, origin string, note []byte, path []merkle.Hash) (proof.Checkpoint, error) {
 	head, err := s.judge(ctx, origin, note, func(ctx context.Context, tx *sql.Tx, l *log, head proof.Checkpoint) (refusal, err error) {
 		latest, _, err := l.latest()
-		if err != nil || head.Size == latest.Size {
+		if err != nil {
 			return nil, err
+		}
+		if head.Size == latest.Size {
+			return nil, s.merge(ctx, tx, l, head, note)
 		}
 		if !l.own && latest.Size > 0 {
 			if err := merkle.VerifyConsistency(latest.Size, head.Size, latest.Root, head.Root, path); err != nil {
 				return fmt.Errorf("%w: from the head at size %d: %w", ErrMismatch, latest.Size, err), nil
 			}
 		}
-		return nil, remember(ctx, tx, l, note)
+		return nil, s.remember(ctx, tx, l, note)
 	})
 	if err != nil {
 		return proof.Checkpoint{}, fmt.Errorf("remember head of corpus %.200q: %w", origin, err)
@@ -111,8 +114,14 @@ func (s *Store) RememberHead(ctx context.Context, origin string, note []byte, pa
 	return head, nil
 }
 
-func remember(ctx context.Context, tx *sql.Tx, l *log, note []byte) error {
-	_, err := tx.ExecContext(ctx, "UPDATE corpus SET seen = ? WHERE id = ?", note, l.id)
+// remember stores a note as the greatest head known, without lines that
+// anybody could have added.
+func (s *Store) remember(ctx context.Context, tx *sql.Tx, l *log, note []byte) error {
+	note, err := s.keepLines(l, note, nil)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE corpus SET seen = ? WHERE id = ?", note, l.id)
 	return err
 }
 

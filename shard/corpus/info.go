@@ -22,6 +22,7 @@ type Info struct {
 	Root      merkle.Hash // of the log of Size records
 	Seen      uint64      // size of the greatest head known, at least Size; see [Store.RememberHead]
 	Frozen    bool        // takes no more heads; see [Store.Evidence]
+	Witness   bool        // this node cosigns each head that it accepts; see [Store.Witness]
 }
 
 // A log is the row of one corpus.
@@ -38,15 +39,18 @@ type log struct {
 	stagedDoc uint64 // documents current after the staged records
 	seen      []byte // greatest head known, where it is above head; nil otherwise
 	frozen    int64  // number of the evidence, 0 while the corpus is not frozen
+	witness   bool   // each accepted head is cosigned
+	cosigned  []byte // text of the last checkpoint cosigned, nil before the first
 }
 
-const logColumns = "id, origin, name, key, own, size, root, note, documents, staged, staged_documents, seen, coalesce(frozen, 0)"
+const logColumns = "id, origin, name, key, own, size, root, note, documents, staged, staged_documents, seen, coalesce(frozen, 0), " +
+	"coalesce((SELECT active FROM witness WHERE witness.corpus = corpus.id), 0), (SELECT cosigned FROM witness WHERE witness.corpus = corpus.id)"
 
 func scanLog(row interface{ Scan(...any) error }) (*log, error) {
 	var l log
 	var root []byte
 	err := row.Scan(&l.id, &l.origin, &l.name, &l.key, &l.own, &l.head.Size, &root, &l.note,
-		&l.documents, &l.staged, &l.stagedDoc, &l.seen, &l.frozen)
+		&l.documents, &l.staged, &l.stagedDoc, &l.seen, &l.frozen, &l.witness, &l.cosigned)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +112,7 @@ func (l *log) info() (Info, error) {
 	return Info{
 		Name: l.name, Origin: l.origin, Publisher: publisher, Key: l.key, Own: l.own,
 		Size: l.head.Size, Documents: l.documents, Root: l.head.Root,
-		Seen: latest.Size, Frozen: l.frozen != 0,
+		Seen: latest.Size, Frozen: l.frozen != 0, Witness: l.witness && !l.own,
 	}, nil
 }
 

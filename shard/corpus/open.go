@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -24,6 +25,9 @@ type Store struct {
 	write *sql.DB     // one connection; every transaction is IMMEDIATE
 	read  *sql.DB     // query_only
 	doubt atomic.Bool // a write has failed on the write connection
+
+	witnesses atomic.Pointer[witnesses] // whose cosignatures are kept
+	now       func() time.Time          // the clock of cosignatures
 
 	mu      sync.Mutex               // guards writing
 	writing map[string]chan struct{} // by origin: held for the whole of an Extend
@@ -56,7 +60,9 @@ func open(path string) (*Store, error) {
 		write:   sql.OpenDB(connector{file + "?mode=rw&_txlock=immediate&_journal_mode=WAL&_cache_size=-16384" + common}),
 		read:    sql.OpenDB(connector{file + "?mode=ro&_txlock=deferred&_query_only=1" + common}),
 		writing: make(map[string]chan struct{}),
+		now:     time.Now,
 	}
+	s.witnesses.Store(&witnesses{})
 	s.write.SetMaxOpenConns(1)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,7 +64,7 @@ func TestOpenRefusesWhatIsNotAFileOfCorpora(t *testing.T) {
 			execute(t, db, "CREATE TABLE corpus (id)")
 			db.Close()
 		}, ErrForeign},
-		{"a newer version", change("PRAGMA user_version = 2"), ErrNewer},
+		{"a newer version", change(fmt.Sprintf("PRAGMA user_version = %d", schemaVersion+1)), ErrNewer},
 		{"a version that never was", change("PRAGMA user_version = 0"), ErrForeign},
 		{"an extra trigger", change("CREATE TRIGGER x AFTER INSERT ON record BEGIN DELETE FROM record; END"), ErrForeign},
 		{"an extra view", change("CREATE VIEW x AS SELECT 1"), ErrForeign},

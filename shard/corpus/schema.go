@@ -10,8 +10,9 @@ const (
 	// applicationID marks the file in SQLite's header ("ArbC"), so that no file
 	// of another kind is taken for it.
 	applicationID = 0x41726243
-	// schemaVersion is SQLite's user_version. A larger one is refused.
-	schemaVersion = 1
+	// schemaVersion is SQLite's user_version. A larger one is refused, a
+	// smaller one brought up to it by upgrades.
+	schemaVersion = 2
 )
 
 // openEnd stands in record.ended for "nothing has ended this record": above every
@@ -79,6 +80,7 @@ var schema = []string{
 		at     INTEGER NOT NULL,
 		UNIQUE (corpus, heads)
 	) STRICT`,
+	witnessTable,
 }
 
 // prepare makes an empty file ours and refuses every other that is not. A
@@ -118,10 +120,16 @@ func prepare(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("%w: application_id is %#x, want %#x", ErrForeign, app, applicationID)
 	case version > schemaVersion:
 		return fmt.Errorf("%w: schema %d, this version knows %d: upgrade arborist", ErrNewer, version, schemaVersion)
-	case version != schemaVersion:
+	case version < 1:
 		return fmt.Errorf("%w: schema version %d never existed", ErrForeign, version)
 	}
-	return checkSchema(ctx, tx)
+	if err := upgrade(ctx, tx, version); err != nil {
+		return fmt.Errorf("bring schema %d to %d: %w", version, schemaVersion, err)
+	}
+	if err := checkSchema(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 // checkSchema refuses a file whose schema is not ours to the letter: a trigger

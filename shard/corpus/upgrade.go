@@ -1,0 +1,77 @@
+package corpus
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"arborist/proof"
+)
+
+// upgrade brings a file of an earlier schema up to this one, within the
+// transaction that opens it: a crash leaves the file as it was.
+func upgrade(ctx context.Context, tx *sql.Tx, version int64) error {
+	steps := []func(context.Context, *sql.Tx) error{
+		1: addWitnesses,
+	}
+	for ; version < schemaVersion; version++ {
+		if err := steps[version](ctx, tx); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version+1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addWitnesses brings schema 1 to 2. Schema 1 kept notes as they came, with
+// lines that anybody could have added; only those of the corpus's key are of
+// use, because no witness was known yet. Notes in evidence stay as they are.
+func addWitnesses(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, witnessTable); err != nil {
+		return err
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT id, key, note, seen FROM corpus")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	type row struct {
+		id         int64
+		note, seen []byte
+	}
+	var all []row
+	for rows.Next() {
+		var r row
+		var key string
+		if err := rows.Scan(&r.id, &key, &r.note, &r.seen); err != nil {
+			return err
+		}
+		r.note, r.seen = ofKey(key, r.note), ofKey(key, r.seen)
+		all = append(all, r)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, r := range all {
+		if _, err := tx.ExecContext(ctx, "UPDATE corpus SET note = ?, seen = ? WHERE id = ?", r.note, r.seen, r.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofKey returns a note with the key's lines alone. What is damaged stays what
+// it is: Check tells of it.
+func ofKey(key string, note []byte) []byte {
+	v, err := proof.ParseVerifier(key)
+	if err != nil || note == nil {
+		return note
+	}
+	kept, err := proof.KeepSignatures(note, []*proof.Verifier{v}, nil)
+	if err != nil {
+		return note
+	}
+	return kept
+}
