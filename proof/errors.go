@@ -34,4 +34,6 @@ var (
 	ErrWitness = errors.New("not cosigned by enough of the witnesses given")
 	// ErrExpect: what is expected of a proof makes no sense, whatever the proof.
 	ErrExpect = errors.New("what is expected of the proof cannot be checked")
+	// ErrCheckpoints: proofs for one bundle have several checkpoints of a corpus.
+	ErrCheckpoints = errors.New("proofs of one corpus under different checkpoints")
 )

@@ -80,17 +80,7 @@ func (p *Proof) check(read func(note []byte) (Checkpoint, error)) (c parts, err 
 	if p.Log == nil {
 		return c, nil
 	}
-	r := &p.Log.Record
-	switch {
-	case r.Op == OpWithdraw:
-		return c, fmt.Errorf("%w: its record withdraws a document", ErrFormat)
-	case r.Header != p.Header:
-		return c, fmt.Errorf("%w: its record lists another document than its header", ErrTampered)
-	}
-	if err := r.checkWith(c.header); err != nil {
-		return c, fmt.Errorf("%w: record: %w", ErrFormat, err)
-	}
-	if c.line, err = r.checkedLine(); err != nil {
+	if c.line, err = p.Log.Record.checkedListing(c.header, p.Header); err != nil {
 		return c, err
 	}
 	if c.checkpoint, err = read(p.Log.Note); err != nil {
@@ -100,6 +90,21 @@ func (p *Proof) check(read func(note []byte) (Checkpoint, error)) (c parts, err 
 		return c, fmt.Errorf("%w: the checkpoint is of an empty log", ErrFormat)
 	}
 	return c, p.Log.Entry.check("record", c.checkpoint.Size)
+}
+
+// checkedListing returns the line of a record that has to list the document
+// with this header, which has been hashed.
+func (r *Record) checkedListing(header hashedHeader, h document.Header) ([]byte, error) {
+	switch {
+	case r.Op == OpWithdraw:
+		return nil, fmt.Errorf("%w: its record withdraws a document", ErrFormat)
+	case r.Header != h:
+		return nil, fmt.Errorf("%w: its record lists another document than its header", ErrTampered)
+	}
+	if err := r.checkWith(header); err != nil {
+		return nil, fmt.Errorf("%w: record: %w", ErrFormat, err)
+	}
+	return r.checkedLine()
 }
 
 // check checks that index and path can belong to a tree of size leaves.

@@ -92,7 +92,7 @@ func (t *textParser) proof() (p *Proof, err error) {
 	if bytes.HasPrefix(t.rest, []byte("{")) {
 		err = t.logPart(p)
 	} else {
-		err = t.header(p)
+		p.Header, err = t.header()
 	}
 	if err != nil {
 		return nil, err
@@ -147,28 +147,28 @@ func (t *textParser) inclusion(key string) (i Inclusion, err error) {
 }
 
 // header takes off a document ID and the header that it is the hash of.
-func (t *textParser) header(p *Proof) error {
+func (t *textParser) header() (h document.Header, err error) {
 	v, err := t.value("document")
 	if err != nil {
-		return err
+		return h, err
 	}
 	id, err := document.ParseID(string(v))
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return h, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	start := t.rest
 	for range 6 {
 		if _, err := t.next(); err != nil {
-			return err
+			return h, err
 		}
 	}
-	if p.Header, err = document.ParseHeader(start[:len(start)-len(t.rest)]); err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+	if h, err = document.ParseHeader(start[:len(start)-len(t.rest)]); err != nil {
+		return h, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if p.Header.ID() != id {
-		return fmt.Errorf("%w: the header below is of document %s, not %s", ErrTampered, p.Header.ID(), id)
+	if h.ID() != id {
+		return h, fmt.Errorf("%w: the header below is of document %s, not %s", ErrTampered, h.ID(), id)
 	}
-	return nil
+	return h, nil
 }
 
 // logPart takes off a record and a C2SP tlog-proof without extra data.

@@ -130,13 +130,22 @@ func (l *LogPart) verify(c parts, signed bool, claim *Claim) error {
 	if err := merkle.VerifyInclusion(merkle.LeafHash(c.line), l.Entry.Index, head.Size, l.Entry.Path, head.Root); err != nil {
 		return fmt.Errorf("%w: the record does not stand at %d of %d in the log of %s", ErrTampered, l.Entry.Index, head.Size, head.Origin)
 	}
-	publisher, name, err := SplitOrigin(head.Origin)
-	if err != nil || !signed {
+	if !signed {
+		_, _, err := SplitOrigin(head.Origin)
 		return err
 	}
-	claim.SignatureChecked = true
-	claim.Publisher, claim.Corpus, claim.Origin = publisher, name, head.Origin
-	claim.LogSize, claim.LogIndex, claim.Record = head.Size, l.Entry.Index, l.Record
+	return claim.vouch(head, l.Entry, l.Record)
+}
+
+// vouch puts into a claim what a corpus says with its signature.
+func (c *Claim) vouch(head Checkpoint, entry Inclusion, r Record) error {
+	publisher, name, err := SplitOrigin(head.Origin)
+	if err != nil {
+		return err
+	}
+	c.SignatureChecked = true
+	c.Publisher, c.Corpus, c.Origin = publisher, name, head.Origin
+	c.LogSize, c.LogIndex, c.Record = head.Size, entry.Index, r
 	return nil
 }
 
