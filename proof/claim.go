@@ -27,6 +27,13 @@ type Claim struct {
 	LogIndex         uint64 // index of Record in the log, from 0
 	Record           Record // what the publisher said of the document
 
+	// With [Expect.Rotations]: KeyReplaced where the corpus has replaced the key
+	// that signed, when its log had KeyReplacedAt records, and KeySuccessor where
+	// that key is a later one than the key given.
+	KeyReplaced   bool
+	KeyReplacedAt uint64
+	KeySuccessor  bool
+
 	RootChecked bool // the root, or the ID, is the one that was expected
 	IDChecked   bool // the ID is the one that was expected
 }
@@ -38,8 +45,8 @@ func (c Claim) Statement() string {
 	place := fmt.Sprintf("chunk %d of %d (counted from 0)", c.Chunk, c.Chunks)
 	switch {
 	case c.SignatureChecked:
-		return fmt.Sprintf("%s of document %s was in corpus %s of %s when its log had %d records",
-			place, c.Root, c.Corpus, c.Publisher, c.LogSize)
+		return fmt.Sprintf("%s of document %s was in corpus %s of %s when its log had %d records%s",
+			place, c.Root, c.Corpus, c.Publisher, c.LogSize, c.keys())
 	case c.IDChecked:
 		return fmt.Sprintf("the passage is %s of document %s, as its ID %s fixes%s", place, c.Root, c.ID, c.open())
 	case c.RootChecked:
@@ -57,4 +64,16 @@ func (c Claim) open() string {
 		return "; the signature of its corpus was not checked: pass --key with the corpus's verifier key"
 	}
 	return "; no corpus vouches for it"
+}
+
+// keys says which key signed where it is not simply the one given.
+func (c Claim) keys() string {
+	s := ""
+	if c.KeySuccessor {
+		s = "; signed with a later key of the corpus than the one given, which the rotations lead to"
+	}
+	if c.KeyReplaced {
+		s += fmt.Sprintf("; signed with a key that the corpus replaced when its log had %d records", c.KeyReplacedAt)
+	}
+	return s
 }

@@ -20,6 +20,12 @@ var (
 	ErrTampered = errors.New("parts do not belong together")
 	// ErrUnknownKey: no signature by the key that was given.
 	ErrUnknownKey = errors.New("not signed by the key given")
+	// ErrOtherKey: no signature by the key given, but one under its name: the
+	// corpus may have changed its key. It is an [ErrUnknownKey] too.
+	ErrOtherKey = fmt.Errorf("%w but by another key of its name", ErrUnknownKey)
+	// ErrRotation: rotations that make no chain, that do not lead to the key
+	// given, or a head that a replaced key cannot have signed while it counted.
+	ErrRotation = errors.New("rotations do not bear it out")
 	// ErrOrigin: a checkpoint of another corpus than the key is for.
 	ErrOrigin = errors.New("checkpoint of another corpus")
 	// ErrSignature: a signature by the key that was given is wrong.

@@ -66,9 +66,12 @@ func openNote(note []byte, v *Verifier) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := false
+	found, unknown := false, ErrUnknownKey
 	for _, s := range sigs {
 		if s.name != v.name || s.id != v.id {
+			if s.name == v.name {
+				unknown = ErrOtherKey
+			}
 			continue
 		}
 		if found {
@@ -80,7 +83,7 @@ func openNote(note []byte, v *Verifier) ([]byte, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%w: no line of %s with key hash %08x; it is signed by %s", ErrUnknownKey, v.name, v.id, signers(sigs))
+		return nil, fmt.Errorf("%w: no line of %s with key hash %08x; it is signed by %s", unknown, v.name, v.id, signers(sigs))
 	}
 	return text, nil
 }

@@ -29,7 +29,7 @@ type vectorFile struct {
 // A vector is an input with what must come of it.
 type vector struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"` // record, checkpoint, note, key, proof or evidence
+	Kind string `json:"kind"` // record, checkpoint, note, key, rotations, proof or evidence
 	// The input: as text, or in hexadecimal where it is not UTF-8.
 	Input    string `json:"input,omitempty"`
 	InputHex string `json:"input_hex,omitempty"`
@@ -95,6 +95,12 @@ func (v vector) evaluate(t *testing.T) (result map[string]any, err error) {
 			return nil, err
 		}
 		return evidenceResult(f), nil
+	case "rotations":
+		chain, err := ParseRotations(v.input())
+		if err != nil {
+			return nil, err
+		}
+		return rotationResult(chain), nil
 	}
 	t.Fatalf("%s: kind %q", v.Name, v.Kind)
 	return nil, nil
@@ -171,7 +177,7 @@ func reasonOf(err error) string {
 		err  error
 		name string
 	}{
-		{ErrNoPassage, "passage_missing"}, {ErrNotLogged, "not_logged"}, {ErrOrigin, "other_corpus"},
+		{ErrRotation, "key_replaced"}, {ErrNoPassage, "passage_missing"}, {ErrNotLogged, "not_logged"}, {ErrOrigin, "other_corpus"},
 		{ErrUnknownKey, "unknown_key"}, {ErrSignature, "bad_signature"}, {ErrDocument, "wrong_document"},
 		{ErrTruncated, "truncated"}, {ErrVersion, "version"}, {ErrTooLarge, "too_large"},
 		{ErrTampered, "tampered"}, {ErrFormat, "malformed"},
@@ -185,7 +191,7 @@ func reasonOf(err error) string {
 
 func TestVectors(t *testing.T) {
 	good, bad := 0, 0
-	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "proof.json", "evidence.json"} {
+	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "rotation.json", "proof.json", "evidence.json"} {
 		b, err := os.ReadFile(filepath.Join(vectorDir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,10 @@ type Expect struct {
 	// Key of the corpus. With it the proof must have a corpus part that this
 	// key has signed; without it nothing is said about any corpus.
 	Key *Verifier
+	// Rotations of the corpus's key ([ParseRotations]), among them Key: then a
+	// head counts that any key of the chain has signed while it was the
+	// corpus's. Without them only Key does.
+	Rotations []Rotation
 	// Root that the document must have. A root fixes the content, but neither
 	// the number of chunks nor their position: see ID.
 	Root *document.Root
@@ -32,7 +36,7 @@ type Expect struct {
 // package makes a [Claim].
 //
 // Errors wrap one of this package's: [ErrTampered], [ErrFormat],
-// [ErrNoPassage], [ErrUnknownKey], [ErrSignature], [ErrOrigin],
+// [ErrNoPassage], [ErrUnknownKey], [ErrRotation], [ErrSignature], [ErrOrigin],
 // [ErrDocument] or [ErrNotLogged].
 func Verify(p *Proof, e Expect) (Claim, error) {
 	return new(Checker).Verify(p, e)
@@ -66,11 +70,15 @@ func (k *Checker) Verify(p *Proof, e Expect) (Claim, error) {
 
 func (k *Checker) verify(p *Proof, e Expect) (Claim, error) {
 	read := ReadCheckpoint
+	var use keyUse
 	if e.Key != nil {
 		if p.Log == nil {
 			return Claim{}, fmt.Errorf("%w, so the key of %s has nothing to check", ErrNotLogged, e.Key.name)
 		}
-		read = func(note []byte) (Checkpoint, error) { return k.open(note, e.Key) }
+		read = func(note []byte) (c Checkpoint, err error) {
+			c, use, err = openChain(note, e.Key, e.Rotations, k.open)
+			return c, err
+		}
 	}
 	parts, err := p.check(read)
 	if err != nil {
@@ -94,6 +102,7 @@ func (k *Checker) verify(p *Proof, e Expect) (Claim, error) {
 		if err := p.Log.verify(parts, e.Key != nil, &claim); err != nil {
 			return Claim{}, err
 		}
+		claim.KeyReplaced, claim.KeyReplacedAt, claim.KeySuccessor = use.replaced, use.at, use.successor
 	}
 	if e.Root != nil {
 		if *e.Root != claim.Root {

@@ -12,6 +12,9 @@ const help = `arborist-verify checks a proof file. It needs no store and no netw
 usage: arborist-verify [flags] FILE        ("-" reads standard input)
 
   --key VKEY    verifier key of the corpus; without it no corpus is checked
+  --rotations FILE
+                rotations of the corpus's key: proofs count that another key of
+                the chain signed while it was the corpus's
   --root ROOT   the document's root must be this one
   --id ID       the document's ID must be this one; unlike a root it also
                 fixes the number of chunks and their places
@@ -42,6 +45,7 @@ func (o *Options) AddFlags(fs FlagSet) {
 		})
 	}
 	add("key", "verifier `key` of the corpus, as arborist corpus key prints it; without it no corpus is checked", &o.Key)
+	add("rotations", "`file` with the rotations of the corpus's key, as arborist corpus rotations prints them: proofs signed by an older or a newer key count", &o.Rotations)
 	add("root", "the `root` that the document must have", &o.Root)
 	add("id", "the document `ID` that it must have; unlike a root it also fixes the places of chunks", &o.ID)
 	add("text", "`file` with the passage, where the proof does not hold it", &o.Text)

@@ -15,6 +15,9 @@ const (
 	ExitInvalid = 4 // the proof does not verify
 )
 
+// errRotationFile: the file given with --rotations, not the proof, is bad.
+var errRotationFile = errors.New("not a rotations file")
+
 // A Problem is an error in the words of the command line.
 type Problem struct {
 	Exit    int    `json:"-"`
@@ -34,6 +37,9 @@ func reasons() []struct {
 		err          error
 		reason, hint string
 	}{
+		{errRotationFile, "bad_rotations", "the rotations file is not as the publisher wrote it: ask for it again (arborist corpus rotations NAME)"},
+		{proof.ErrRotation, "key_replaced", "do not trust this proof unless the corpus's present key has signed it: ask the publisher for a fresh one"},
+		{proof.ErrOtherKey, "unknown_key", "if the corpus has changed its key, pass its rotations with --rotations FILE (its publisher prints them with: arborist corpus rotations NAME); otherwise pass the right key (arborist corpus key NAME)"},
 		{proof.ErrNoPassage, "passage_missing", "the passage is kept apart from this proof: pass its file with --text FILE"},
 		{proof.ErrNotLogged, "not_logged", "this proof binds a passage to a document only: leave out --key, or ask for a proof from the corpus (prove --corpus NAME)"},
 		{proof.ErrOrigin, "other_corpus", "pass the key of the corpus that the proof names"},

@@ -12,7 +12,7 @@ import (
 // never holds more than one byte above the limit.
 func readFile(name string, limit int64, stdin io.Reader) ([]byte, error) {
 	r, label := stdin, "standard input"
-	if name != "-" {
+	if name != "-" || stdin == nil {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("read proof: %w", err)
@@ -28,4 +28,18 @@ func readFile(name string, limit int64, stdin io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read %q: %w: over %d bytes", label, proof.ErrTooLarge, limit)
 	}
 	return b, nil
+}
+
+// readRotations reads a rotations file. Its errors name the file, so that its
+// faults are not taken for the proof's.
+func readRotations(name string) ([]proof.Rotation, error) {
+	b, err := readFile(name, proof.MaxRotationFile, nil)
+	if err != nil {
+		return nil, err
+	}
+	chain, err := proof.ParseRotations(b)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w: %w", name, errRotationFile, err)
+	}
+	return chain, nil
 }

@@ -25,10 +25,12 @@ import (
 type Options struct {
 	File string // proof file, "-" for standard input
 	Key  string // verifier key of the corpus; empty: no corpus is checked
-	Root string // root that the document must have; empty: any
-	ID   string // document ID that the document must have; empty: any
-	Text string // file with the passage, where the proof does not hold it; empty: none
-	JSON bool   // one JSON object instead of lines for a person
+	// Rotations file of the corpus's key; empty: the key alone counts.
+	Rotations string
+	Root      string // root that the document must have; empty: any
+	ID        string // document ID that the document must have; empty: any
+	Text      string // file with the passage, where the proof does not hold it; empty: none
+	JSON      bool   // one JSON object instead of lines for a person
 }
 
 // A Result is what a verified proof shows. The JSON keys of the verb's contract
@@ -45,9 +47,11 @@ type Result struct {
 	LogSize          uint64 `json:"log_size"`
 	Publisher        string `json:"publisher"`
 	SignatureChecked bool   `json:"signature_checked"`
-	URI              string `json:"uri,omitempty"`     // from the signed record
-	Title            string `json:"title,omitempty"`   // from the signed record
-	Fetched          string `json:"fetched,omitempty"` // from the signed record, RFC 3339
+	URI              string `json:"uri,omitempty"`             // from the signed record
+	Title            string `json:"title,omitempty"`           // from the signed record
+	Fetched          string `json:"fetched,omitempty"`         // from the signed record, RFC 3339
+	KeyReplacedAt    uint64 `json:"key_replaced_at,omitempty"` // size of the log when the key that signed was replaced
+	KeySuccessor     bool   `json:"key_successor,omitempty"`   // the key that signed is a later one than the key given
 	Statement        string `json:"statement"`
 }
 
@@ -60,7 +64,8 @@ func NewResult(c proof.Claim) Result {
 		TextSHA256: hex.EncodeToString(c.TextSHA256[:]),
 		Corpus:     c.Corpus, LogSize: c.LogSize, Publisher: c.Publisher,
 		SignatureChecked: c.SignatureChecked,
-		Statement:        c.Statement(),
+		KeyReplacedAt:    c.KeyReplacedAt, KeySuccessor: c.KeySuccessor,
+		Statement: c.Statement(),
 	}
 	if c.SignatureChecked {
 		r.URI, r.Title = c.Record.URI, c.Record.Title
@@ -99,6 +104,11 @@ func Check(o Options, stdin io.Reader) (proof.Claim, error) {
 			return proof.Claim{}, err
 		}
 	}
+	if o.Rotations != "" {
+		if e.Rotations, err = readRotations(o.Rotations); err != nil {
+			return proof.Claim{}, err
+		}
+	}
 	p, err := proof.Parse(cutLineEnd(file))
 	if err != nil {
 		return proof.Claim{}, err
@@ -113,6 +123,9 @@ func (o Options) expect() (e proof.Expect, err error) {
 	}
 	if o.File == "-" && o.Text == "-" {
 		return e, usage("both the proof and --text are standard input", "give one of them as a file")
+	}
+	if o.Rotations != "" && o.Key == "" {
+		return e, usage("--rotations without --key", "pass one key of the corpus that you know: rotations alone vouch for nothing")
 	}
 	if o.Key != "" {
 		if e.Key, err = proof.ParseVerifier(o.Key); err != nil {
