@@ -32,6 +32,9 @@ type Config struct {
 	// NoCompression asks for documents as they are. Zero: sources that can
 	// compress them with zstd do.
 	NoCompression bool
+	// Arrived, if not nil, is told the peer ID of each new connection, in either
+	// direction, with a peer that serves corpora. It must not block.
+	Arrived func(peer string)
 	// Log gets what the owner should know: damaged documents that could not
 	// be served, refused sources. Nil: nothing is logged.
 	Log *slog.Logger

@@ -32,7 +32,7 @@ type Peer struct {
 
 	ctx   context.Context // ends with Close
 	stop  context.CancelCauseFunc
-	calls sync.WaitGroup // Join, Corpora and Sync in progress
+	calls sync.WaitGroup // Join, Corpora, Sync and the like in progress, and announce
 
 	mu      sync.Mutex
 	closed  bool
@@ -69,6 +69,11 @@ func New(cfg Config, shared *shard.Shared) (*Peer, error) {
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
 	if p.server, err = serveStreams(h, p.handler); err != nil {
 		return nil, errors.Join(err, h.Close())
+	}
+	if cfg.Arrived != nil {
+		if err := p.announce(); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
 	}
 	if err := listenOn(h, cfg.Listen); err != nil {
 		return nil, errors.Join(err, p.Close())

@@ -38,6 +38,9 @@ type SyncResult struct {
 // are here are not fetched. The new head is accepted last, when all that it
 // lists is here and durable.
 //
+// An own corpus is synced only where the source has more of it than is here: it
+// brings back what a restore from an old backup has lost.
+//
 // A sync that ends early, by an error, the end of ctx or a kill, leaves
 // verified documents and goes on there the next time; its result counts what
 // was brought. A fault of the source is a [*SourceError].
@@ -79,9 +82,6 @@ func (p *Peer) Sync(ctx context.Context, from, corpusName string, progress func(
 
 // hold makes sure that no two syncs of one corpus run.
 func (p *Peer) hold(id CorpusID) (release func(), err error) {
-	if id.publisher == p.id.id {
-		return nil, ErrOwn
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.syncing[id.String()] {

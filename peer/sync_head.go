@@ -35,8 +35,8 @@ func (s *syncer) head() (note []byte, head proof.Checkpoint, err error) {
 		return nil, head, s.src.fail(s.ctx, key, fmt.Errorf("%w: %w", ErrKey, err))
 	case err != nil:
 		return nil, head, err
-	case info.Own:
-		return nil, head, ErrOwn
+	case info.Own && head.Size <= info.Size:
+		return nil, head, ErrOwn // nothing to bring back
 	}
 	if err := s.store.Certify(s.ctx, s.corpus.String(), statement); err != nil {
 		return nil, head, err
@@ -72,19 +72,24 @@ func (s *syncer) remember(at resource, note []byte, head proof.Checkpoint) error
 			return err
 		}
 	}
-	if head.Size <= last.Size {
+	base := last
+	if s.known.Own {
+		// What our own key has signed above our log was remembered without proof.
+		base = proof.Checkpoint{Origin: origin, Size: s.known.Size, Root: s.known.Root}
+	}
+	if head.Size <= base.Size {
 		return nil
 	}
 	var path []merkle.Hash
-	if last.Size > 0 {
-		root, err := merkle.RootAt(s.tree, last.Size)
+	if base.Size > 0 {
+		root, err := merkle.RootAt(s.tree, base.Size)
 		if err != nil {
 			return err
 		}
-		if path, err = merkle.Consistency(s.tree, last.Size, head.Size); err != nil {
+		if path, err = merkle.Consistency(s.tree, base.Size, head.Size); err != nil {
 			return err
 		}
-		if root != last.Root {
+		if root != base.Root {
 			// Every hash of the tree was checked against the signed root, so
 			// this is the publisher's doing and not the source's.
 			err := s.store.ReportFork(s.ctx, origin, note, root, path)
@@ -94,10 +99,11 @@ func (s *syncer) remember(at resource, note []byte, head proof.Checkpoint) error
 			return s.blame(at, err)
 		}
 	}
-	if _, err := s.store.RememberHead(s.ctx, origin, note, path); err != nil {
-		return s.blame(at, err)
+	if head.Size <= last.Size {
+		return nil
 	}
-	return nil
+	_, err = s.store.RememberHead(s.ctx, origin, note, path)
+	return s.blame(at, err)
 }
 
 // blameNote says what is wrong with a note in the words of this package.

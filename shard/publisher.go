@@ -56,6 +56,10 @@ func (p *Publisher) Put(ctx context.Context, entries []document.Entry) ([]docume
 		return nil, fmt.Errorf("publish: %w", ctx.Err())
 	}
 	defer func() { p.shared.publishing <- struct{}{} }()
+	// A log that takes no records leaves no documents behind that it does not list.
+	if err := p.shared.corpora.MayAppend(ctx, p.origin, p.signer); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
 	outcomes, err := p.shared.Put(ctx, entries)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package corpus
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"arborist/document"
@@ -20,8 +21,13 @@ import (
 // nothing is signed and the head stays what it was.
 //
 // It fails with [ErrNotFound], [ErrNotOwn], [ErrKey], [ErrFrozen], [ErrBehind],
+// [ErrKept] or an error of the keeper (see [Store.KeepHeads]; where that fails
+// at the end the records are listed, and the same call again keeps their head),
 // or [ErrRecord] where a record is not valid.
 func (s *Store) Append(ctx context.Context, origin string, signer *proof.Signer, recs []proof.Record) (proof.Checkpoint, error) {
+	if err := s.Reconcile(ctx, origin); err != nil && !errors.Is(err, ErrNotFound) {
+		return proof.Checkpoint{}, fmt.Errorf("append: %w", err)
+	}
 	var head proof.Checkpoint
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		l, err := findLog(ctx, tx, origin)
@@ -49,7 +55,8 @@ func (s *Store) Append(ctx context.Context, origin string, signer *proof.Signer,
 	if err != nil {
 		return proof.Checkpoint{}, fmt.Errorf("append to corpus %.200q: %w", origin, err)
 	}
-	return head, nil
+	// What was appended is durable: whatever becomes of ctx, its head is kept.
+	return head, s.Reconcile(context.WithoutCancel(ctx), origin)
 }
 
 func mayAppend(l *log, signer *proof.Signer) error {

@@ -80,7 +80,7 @@ func (s *Store) ExtendFrom(ctx context.Context, origin string, note []byte,
 	if err != nil {
 		return proof.Checkpoint{}, fmt.Errorf("extend corpus %.200q: %w", origin, err)
 	}
-	return head, nil
+	return head, s.Reconcile(context.WithoutCancel(ctx), origin) // keeps the head of an own corpus
 }
 
 func (s *Store) extend(ctx context.Context, origin string, note []byte, lines func(uint64) iter.Seq2[[]byte, error]) (proof.Checkpoint, error) {

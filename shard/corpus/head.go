@@ -127,22 +127,26 @@ func (s *Store) remember(ctx context.Context, tx *sql.Tx, l *log, note []byte) e
 
 // ReportFork shows the store that a head above the last one belongs to another
 // history: path is the consistency proof from root, which is not the last
-// head's root, at the last head's size. Whoever serves that other history can
-// be asked for it. It returns nil where the fork is proven; the corpus is
+// head's root, at the last head's size; for an own corpus,
+// whose last head may have been remembered without proof, that is the head of
+// what is stored. // Whoever serves that other history can be asked for it. It returns nil where the fork is proven; the corpus is
 // frozen then. It fails with [ErrMismatch] where it is not proven.
 func (s *Store) ReportFork(ctx context.Context, origin string, note []byte, root merkle.Hash, path []merkle.Hash) error {
 	_, err := s.judge(ctx, origin, note, func(ctx context.Context, tx *sql.Tx, l *log, head proof.Checkpoint) (refusal, err error) {
-		latest, latestNote, err := l.latest()
+		known, knownNote, err := l.latest()
 		if err != nil {
 			return nil, err
 		}
-		if root == latest.Root || head.Size == latest.Size {
+		if l.own {
+			known, knownNote = l.head, l.note
+		}
+		if root == known.Root || head.Size <= known.Size {
 			return fmt.Errorf("%w: it is the history that is known", ErrMismatch), nil
 		}
-		if err := merkle.VerifyConsistency(latest.Size, head.Size, root, head.Root, path); err != nil {
+		if err := merkle.VerifyConsistency(known.Size, head.Size, root, head.Root, path); err != nil {
 			return fmt.Errorf("%w: %w", ErrMismatch, err), nil
 		}
-		_, err = freeze(ctx, tx, l, Evidence{Older: latestNote, Newer: note, Root: root, Path: path})
+		_, err = freeze(ctx, tx, l, Evidence{Older: knownNote, Newer: note, Root: root, Path: path})
 		return nil, err
 	})
 	if err != nil {

@@ -29,6 +29,9 @@ type Store struct {
 	witnesses atomic.Pointer[witnesses] // whose cosignatures are kept
 	now       func() time.Time          // the clock of cosignatures
 
+	keeper  HeadKeeper // set before use; nil: none
+	keeping sync.Mutex // held around calls of keeper
+
 	mu      sync.Mutex               // guards writing
 	writing map[string]chan struct{} // by origin: held for the whole of an Extend
 }

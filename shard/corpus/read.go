@@ -231,6 +231,22 @@ func (s *Store) Listed(ctx context.Context, root document.Root) ([]string, error
 	return origins, nil
 }
 
+// RootAt returns the root of the log of the first size records, up to the
+// signed head. It fails with [ErrNotFound] beyond.
+func (s *Store) RootAt(ctx context.Context, origin string, size uint64) (root merkle.Hash, err error) {
+	err = s.withLog(ctx, origin, func(tx *sql.Tx, l *log) error {
+		if size > l.head.Size {
+			return fmt.Errorf("%w: asked for the root at %d of %d records", ErrNotFound, size, l.head.Size)
+		}
+		root, err = merkle.RootAt(newTiles(ctx, tx, l.id, l.head.Size), size)
+		return err
+	})
+	if err != nil {
+		return root, fmt.Errorf("read root of corpus %.200q: %w", origin, err)
+	}
+	return root, nil
+}
+
 // Consistency returns the proof that the log of the first old records is a
 // prefix of that of the first size records (RFC 9162 2.1.4), for 0 < old <= size
 // and size up to the signed head. It fails with [ErrNotFound] beyond.
