@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -28,6 +29,9 @@ type Config struct {
 		// QUIC on all interfaces at port 4707, or at a free one where that is
 		// taken.
 		Listen []string `toml:"listen"`
+		// HeadsEveryMinutes is how often connected peers are asked for the
+		// heads that they have of our corpora, 1 to 1440. Default: 30.
+		HeadsEveryMinutes int `toml:"heads_every_minutes"`
 	} `toml:"peer"`
 	Crawl struct {
 		// UserAgent names the crawler to web servers. Default: see crawl.
@@ -44,6 +48,8 @@ format = 1
 [peer]
 # Addresses that peers can reach, for example ["/ip4/0.0.0.0/tcp/4707"].
 # listen = []
+# How often connected peers are asked which signed heads of your corpora they have.
+# heads_every_minutes = 30
 
 [crawl]
 # How the crawler names itself to web servers, with a way to reach you.
@@ -85,10 +91,24 @@ func readConfig(path string) (cfg Config, err error) {
 		}
 		return cfg, configError(path, fmt.Errorf("unknown key %s", strings.Join(names, ", ")))
 	}
+	if m := cfg.Peer.HeadsEveryMinutes; m < 0 || m > maxHeadsEvery || m == 0 && meta.IsDefined("peer", "heads_every_minutes") {
+		return cfg, configError(path, fmt.Errorf("peer.heads_every_minutes is %d, want 1 to %d", m, maxHeadsEvery))
+	}
 	if cfg.Format < 1 {
 		return cfg, configError(path, fmt.Errorf("format is %d, want %d", cfg.Format, homeFormat))
 	}
 	return cfg, nil
+}
+
+// defaultHeadsEvery and maxHeadsEvery are in minutes.
+const defaultHeadsEvery, maxHeadsEvery = 30, 24 * 60
+
+func (c Config) headsEvery() time.Duration {
+	minutes := c.Peer.HeadsEveryMinutes
+	if minutes == 0 {
+		minutes = defaultHeadsEvery
+	}
+	return time.Duration(minutes) * time.Minute
 }
 
 func configError(path string, err error) error {

@@ -72,6 +72,7 @@ func explanations() []explanation {
 		{peer.ErrKeyFile, api.CodeFailed, ""},
 
 		{corpus.ErrBehind, api.CodeInvalid, "this home is older than what its key has signed: sync the corpus back from a peer that follows it, or bring back a newer backup"},
+		{corpus.ErrKept, api.CodeInvalid, "bring keys/corpus-NAME.head back from a backup; or move it away, after a sync of the corpus from a peer that follows it"},
 		{corpus.ErrFrozen, api.CodeInvalid, "both signed heads are kept as evidence; ask the publisher"},
 		{corpus.ErrKey, api.CodeInvalid, "bring back the key file of this corpus from a backup"},
 		{corpus.ErrNotOwn, api.CodeDenied, "add to a corpus of your own: arborist corpus create NAME"},

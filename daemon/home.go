@@ -26,6 +26,11 @@ func (h Home) CorpusKey(name string) string {
 	return filepath.Join(h.Keys(), "corpus-"+name+".key")
 }
 
+// CorpusHead keeps the greatest head that the key of an own corpus has signed.
+func (h Home) CorpusHead(name string) string {
+	return filepath.Join(h.Keys(), "corpus-"+name+".head")
+}
+
 // CrawlDB is the private crawl db unless the caller or CRAWL_DB names another.
 func (h Home) CrawlDB() string { return filepath.Join(string(h), "crawl", "web.db") }
 

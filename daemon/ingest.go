@@ -65,6 +65,7 @@ func (n *Node) addSink(ctx context.Context, req api.AddRequest) (ingest.Sink, er
 	if err != nil {
 		return nil, err
 	}
+	n.beforeAppend(ctx, info.Origin)
 	return n.shared.Publisher(info.Origin, signer), nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"arborist/daemon/api"
 	"arborist/shard"
+	"arborist/shard/corpus"
 )
 
 // Status implements [api.Keeper].
@@ -22,14 +23,19 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		return res, explain(err)
 	}
 	res.Shared, res.Crawl = storeStatus(shared), storeStatus(private)
+	kept, err := n.reconcileHeads(ctx)
+	if err != nil {
+		return res, explain(err)
+	}
+	res.Problems = append(res.Problems, kept...)
 	corpora, err := n.shared.Corpora().List(ctx)
 	if err != nil {
 		return res, explain(err)
 	}
 	for _, c := range corpora {
 		res.Corpora = append(res.Corpora, corpusInfo(c))
-		if c.Frozen {
-			res.Problems = append(res.Problems, fmt.Sprintf("corpus %s is frozen: its publisher signed two histories; the evidence is kept", c.Origin))
+		if problem := n.corpusProblem(c); problem != "" {
+			res.Problems = append(res.Problems, problem)
 		}
 	}
 	id, err := n.PeerID(ctx)
@@ -44,6 +50,30 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 	res.Peers = len(peers.Peers)
 	res.Healthy = len(res.Problems) == 0
 	return res, nil
+}
+
+// corpusProblem says what keeps a corpus from going on, if anything does.
+func (n *Node) corpusProblem(c corpus.Info) string {
+	switch {
+	case c.Frozen && c.Own:
+		return fmt.Sprintf("corpus %s is frozen: its own key has signed two histories, as two copies of this home would; the evidence is kept; go on with a new corpus: arborist corpus create NAME", c.Origin)
+	case c.Frozen:
+		return fmt.Sprintf("corpus %s is frozen: its publisher signed two histories; the evidence is kept", c.Origin)
+	case c.Own && c.Seen > c.Size:
+		return fmt.Sprintf("corpus %s: restored from an old backup: %d records here, %d signed; run `arborist peer sync %s %s` to bring them back",
+			c.Origin, c.Size, c.Seen, n.holder(c.Origin), c.Origin)
+	}
+	return ""
+}
+
+// holder names a peer that is known to have what an own corpus lacks here.
+func (n *Node) holder(origin string) string {
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	if peer, ok := n.guard.holder(origin); ok {
+		return peer
+	}
+	return "PEER"
 }
 
 func storeStatus(s shard.Stats) api.StoreStatus {

@@ -38,12 +38,42 @@ func (n *Node) listenForPeers() error {
 
 // startNet starts the peer host. The caller holds netMu.
 func (n *Node) startNet(listen []string) error {
-	p, err := peer.New(peer.Config{KeyFile: n.home.PeerKey(), Listen: listen}, n.shared)
+	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
+	p, err := peer.New(peer.Config{KeyFile: n.home.PeerKey(), Listen: listen, Arrived: g.arrived}, n.shared)
 	if err != nil {
 		return explain(err)
 	}
-	n.net = p
+	g.net = p
+	n.net, n.guard = p, g
 	return nil
+}
+
+// startGuard has peers asked for heads until the node is closed.
+func (n *Node) startGuard() {
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	g := n.guard
+	go func() {
+		defer close(done)
+		g.run(ctx)
+	}()
+	n.stopGuard = func() {
+		cancel()
+		<-done
+	}
+}
+
+// beforeAppend asks the peers for what an own corpus has signed, where the
+// network is up.
+func (n *Node) beforeAppend(ctx context.Context, origin string) {
+	n.netMu.Lock()
+	g := n.guard
+	n.netMu.Unlock()
+	if g != nil {
+		g.beforeAppend(ctx, origin)
+	}
 }
 
 // network returns the peer host. In a command that opened the home itself it

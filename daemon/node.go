@@ -51,6 +51,9 @@ type Node struct {
 	// The network comes up at the first call that needs it.
 	netMu sync.Mutex
 	net   *peer.Peer // guarded by netMu; nil while off
+	guard *guard     // of net; guarded by netMu
+	// stopGuard waits for the guard's end; nil while it does not run.
+	stopGuard func() // guarded by netMu
 }
 
 var _ api.Service = (*Node)(nil)
@@ -83,6 +86,14 @@ func Open(ctx context.Context, opts Options) (_ *Node, err error) {
 	}
 	if n.shared, err = shard.OpenShared(opts.Home.Shards()); err != nil {
 		return nil, err
+	}
+	n.shared.Corpora().KeepHeads(headFiles{home: n.home, peerID: n.id})
+	problems, err := n.reconcileHeads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, problem := range problems {
+		n.log.Error(problem)
 	}
 	n.crawlDB = crawlDBPath(opts.Home, cfg)
 	if n.private, err = crawl.OpenPrivate(n.crawlDB); err != nil {
@@ -119,6 +130,9 @@ func (n *Node) Close() error {
 	n.netMu.Lock()
 	defer n.netMu.Unlock()
 	var errs []error
+	if n.stopGuard != nil {
+		n.stopGuard()
+	}
 	if n.net != nil {
 		errs = append(errs, n.net.Close())
 	}
@@ -132,5 +146,6 @@ func (n *Node) Close() error {
 		errs = append(errs, n.lock.release())
 	}
 	n.net, n.private, n.shared, n.lock = nil, nil, nil, nil
+	n.guard, n.stopGuard = nil, nil
 	return errors.Join(errs...)
 }
