@@ -43,6 +43,7 @@ type headPeer interface {
 type headStore interface {
 	List(ctx context.Context) ([]corpus.Info, error)
 	Lookup(ctx context.Context, origin string) (corpus.Info, error)
+	AddCosignatures(ctx context.Context, origin string, note []byte) (added int, err error)
 }
 
 // A guard shows the store the heads that peers have of its corpora: each peer
@@ -209,10 +210,16 @@ func (g *guard) weigh(ctx context.Context, h peer.PeerHead) {
 		return
 	}
 	info, err := g.store.Lookup(ctx, h.Origin)
-	if err != nil || !info.Own {
+	if err != nil {
 		return
 	}
-	if head.Size > info.Size {
+	if head.Size == info.Size && head.Root == info.Root && !info.Frozen {
+		// A publisher gathers the cosignatures of its witnesses in this way.
+		if added, err := g.store.AddCosignatures(ctx, h.Origin, h.Note); err != nil || added > 0 {
+			g.log.Debug("cosignatures taken from a peer", "corpus", h.Origin, "peer", h.Peer, "added", added, "error", err)
+		}
+	}
+	if info.Own && head.Size > info.Size {
 		g.mu.Lock()
 		g.ahead[h.Origin] = h.Peer
 		g.mu.Unlock()

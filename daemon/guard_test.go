@@ -74,6 +74,8 @@ func (fakeCorpora) List(context.Context) ([]corpus.Info, error) { return []corpu
 
 func (fakeCorpora) Lookup(context.Context, string) (corpus.Info, error) { return ours, nil }
 
+func (fakeCorpora) AddCosignatures(context.Context, string, []byte) (int, error) { return 0, nil }
+
 // guarded runs fn beside a guard over a fake network, in fake time.
 func guarded(t *testing.T, peers []string, fn func(*testing.T, *fakeNet, *guard)) {
 	t.Helper()

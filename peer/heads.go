@@ -183,6 +183,9 @@ func (s *syncer) weigh(at resource, note []byte, head proof.Checkpoint) error {
 	if s.known.Frozen {
 		return nil // it takes no more heads, and what it has proves enough
 	}
+	if head.Size == s.known.Size && head.Root == s.known.Root && head.Size == s.known.Seen {
+		return nil // agreement, the usual case, costs the store nothing
+	}
 	if head.Size < s.known.Seen {
 		lags, err := s.lags(head)
 		if lags || err != nil {

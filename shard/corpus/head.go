@@ -127,10 +127,11 @@ func (s *Store) remember(ctx context.Context, tx *sql.Tx, l *log, note []byte) e
 
 // ReportFork shows the store that a head above the last one belongs to another
 // history: path is the consistency proof from root, which is not the last
-// head's root, at the last head's size; for an own corpus,
-// whose last head may have been remembered without proof, that is the head of
-// what is stored. // Whoever serves that other history can be asked for it. It returns nil where the fork is proven; the corpus is
-// frozen then. It fails with [ErrMismatch] where it is not proven.
+// head's root, at the last head's size. For an own corpus, where a head may have
+// been remembered without proof, the last head is that of what is stored.
+// Whoever serves that other history can be asked for it. It returns nil where
+// the fork is proven; the corpus is frozen then. It fails with [ErrMismatch]
+// where it is not proven.
 func (s *Store) ReportFork(ctx context.Context, origin string, note []byte, root merkle.Hash, path []merkle.Hash) error {
 	_, err := s.judge(ctx, origin, note, func(ctx context.Context, tx *sql.Tx, l *log, head proof.Checkpoint) (refusal, err error) {
 		known, knownNote, err := l.latest()
