@@ -68,12 +68,12 @@ func (s *Store) reconcile(ctx context.Context, origin string) error {
 		if note, err = s.keeper.Kept(origin); note == nil || err != nil {
 			return err
 		}
-		v, err := proof.ParseVerifier(l.key)
-		if err != nil {
-			return fmt.Errorf("%w: key of %s: %w", ErrCorrupt, l.origin, err)
-		}
-		if kept, err = proof.OpenCheckpoint(note, v); err != nil {
+		// Its signature matters where it says more than the log, or something else.
+		if kept, err = proof.ReadCheckpoint(note); err != nil {
 			return fmt.Errorf("%w: %w", ErrKept, err)
+		}
+		if kept.Origin != l.origin {
+			return fmt.Errorf("%w: it is of %.200q", ErrKept, kept.Origin)
 		}
 		if kept.Size <= l.head.Size {
 			root, err = merkle.RootAt(newTiles(ctx, tx, l.id, l.head.Size), kept.Size)
@@ -98,8 +98,12 @@ func (s *Store) recall(ctx context.Context, l *log, kept proof.Checkpoint, note 
 	if err != nil || kept == latest || l.head.Size < kept.Size && kept.Size < latest.Size {
 		return err // it is known to be behind already
 	}
-	if _, err = s.RememberHead(ctx, l.origin, note, nil); errors.Is(err, ErrEquivocation) {
+	_, err = s.RememberHead(ctx, l.origin, note, nil)
+	switch {
+	case errors.Is(err, ErrEquivocation):
 		return nil // the evidence is kept, and the corpus says that it is frozen
+	case errors.Is(err, proof.ErrUnknownKey), errors.Is(err, proof.ErrSignature), errors.Is(err, proof.ErrFormat):
+		return fmt.Errorf("%w: %w", ErrKept, err)
 	}
 	return err
 }

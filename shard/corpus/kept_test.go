@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"arborist/proof"
 )
 
 // A memKeeper keeps heads in memory. Fail, where set, is what Keep returns.
@@ -86,6 +88,15 @@ func TestAKeptHeadBindsAnOlderLog(t *testing.T) {
 	for _, r := range numbered(25, 5000) {
 		fork.write(r)
 	}
+	// The same name under a key that we do not have.
+	forger, err := proof.NewSigner(m.origin(), [32]byte{9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &model{signer: forger}
+	for _, r := range numbered(30, 9000) {
+		other.write(r)
+	}
 	for _, c := range []struct {
 		name   string
 		note   []byte
@@ -102,6 +113,8 @@ func TestAKeptHeadBindsAnOlderLog(t *testing.T) {
 		{"another that is smaller", fork.note(7), ErrFrozen, 10, true},
 		{"no note", []byte("no note\n"), ErrKept, 10, false},
 		{"of another key", newModelOf(t, "other", 30).note(30), ErrKept, 10, false},
+		{"of another key for this corpus, larger", other.note(30), ErrKept, 10, false},
+		{"of another key for this corpus, of another log", other.note(4), ErrKept, 10, false},
 		{"without its signature", m.note(30)[:bytes.Index(m.note(30), []byte("\n\n"))+2], ErrKept, 10, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
