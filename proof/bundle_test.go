@@ -154,7 +154,7 @@ func TestBundleShowsWhatItsSingleProofsShow(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if claims.Hits[i] != want {
+				if !reflect.DeepEqual(claims.Hits[i], want) {
 					t.Errorf("hit %d: %+v, want %+v", i+1, claims.Hits[i], want)
 				}
 			}

@@ -3,6 +3,7 @@ package proof
 import (
 	"bytes"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -101,7 +102,7 @@ func TestBundleVerifiesExactlyWhereItsProofsDo(t *testing.T) {
 			c, err := Verify(p, e)
 			if err != nil {
 				singleErr = err
-			} else if bundleErr == nil && c != claims.Hits[i] {
+			} else if bundleErr == nil && !reflect.DeepEqual(c, claims.Hits[i]) {
 				t.Fatalf("hit %d: %+v, alone %+v", i+1, claims.Hits[i], c)
 			}
 		}

@@ -34,6 +34,13 @@ type Claim struct {
 	KeyReplacedAt uint64
 	KeySuccessor  bool
 
+	// Cosignatures holds those of the witnesses given, which have been
+	// verified; Witnesses says how many different ones were given, and
+	// OtherSignatures how many lines of the checkpoint are by keys not given.
+	Cosignatures    []Cosignature
+	Witnesses       int
+	OtherSignatures int
+
 	RootChecked bool // the root, or the ID, is the one that was expected
 	IDChecked   bool // the ID is the one that was expected
 }
@@ -46,7 +53,7 @@ func (c Claim) Statement() string {
 	switch {
 	case c.SignatureChecked:
 		return fmt.Sprintf("%s of document %s was in corpus %s of %s when its log had %d records%s",
-			place, c.Root, c.Corpus, c.Publisher, c.LogSize, c.keys())
+			place, c.Root, c.Corpus, c.Publisher, c.LogSize, c.cosigned()+c.keys())
 	case c.IDChecked:
 		return fmt.Sprintf("the passage is %s of document %s, as its ID %s fixes%s", place, c.Root, c.ID, c.open())
 	case c.RootChecked:
@@ -56,6 +63,14 @@ func (c Claim) Statement() string {
 		return fmt.Sprintf("the passage is %s of document %s by the proof's own account; pass --root to compare the document with one that you know%s",
 			place, c.Root, c.open())
 	}
+}
+
+// cosigned says how many witnesses have cosigned, where any were given.
+func (c Claim) cosigned() string {
+	if c.Witnesses == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", cosigned by %d of %d witnesses", len(c.Cosignatures), c.Witnesses)
 }
 
 // open says what is left unchecked of the corpus.

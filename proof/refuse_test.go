@@ -2,6 +2,7 @@ package proof
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -121,7 +122,7 @@ func TestProofRefusesWhatDoesNotBelongTogether(t *testing.T) {
 			if !errors.Is(err, row.want) {
 				t.Errorf("error %v, want %v", err, row.want)
 			}
-			if c != (Claim{}) {
+			if !reflect.DeepEqual(c, Claim{}) {
 				t.Errorf("a refused proof gave a claim: %+v", c)
 			}
 		})

@@ -28,6 +28,12 @@ type Expect struct {
 	ID *document.ID
 	// Text of the passage, where it is given apart from the proof.
 	Text []byte
+	// Witnesses that must have cosigned the checkpoint, at least Quorum of
+	// them or, where that is 0, all. Each public key counts once, whatever
+	// names it is given under. They are of use with Key alone: a witness
+	// vouches that the log is one and grows, not that its publisher signed.
+	Witnesses []*Cosigner
+	Quorum    int
 }
 
 // Verify checks a proof: the passage by its bytes, its place by the document's
@@ -37,17 +43,21 @@ type Expect struct {
 //
 // Errors wrap one of this package's: [ErrTampered], [ErrFormat],
 // [ErrNoPassage], [ErrUnknownKey], [ErrRotation], [ErrSignature], [ErrOrigin],
-// [ErrDocument] or [ErrNotLogged].
+// [ErrDocument], [ErrNotLogged], [ErrWitness] or, where e itself is at fault,
+// [ErrExpect].
 func Verify(p *Proof, e Expect) (Claim, error) {
 	return new(Checker).Verify(p, e)
 }
 
 // A Checker verifies many proofs and remembers the checkpoints whose signature
-// it has checked, so that proofs of one checkpoint cost one signature check.
+// it has checked, so that proofs of one checkpoint cost one signature check,
+// and one for each witness.
 // The zero Checker is ready for use. It is safe for concurrent use.
 type Checker struct {
 	mu     sync.Mutex
 	opened map[openedNote]Checkpoint
+	// witnesses holds, like opened, what has been verified.
+	witnesses map[witnessedNote]witnessing
 }
 
 // openedNote names a note together with the key that it was opened with.
@@ -69,6 +79,10 @@ func (k *Checker) Verify(p *Proof, e Expect) (Claim, error) {
 }
 
 func (k *Checker) verify(p *Proof, e Expect) (Claim, error) {
+	given, err := e.checkWitnesses()
+	if err != nil {
+		return Claim{}, err
+	}
 	read := ReadCheckpoint
 	var use keyUse
 	if e.Key != nil {
@@ -103,6 +117,11 @@ func (k *Checker) verify(p *Proof, e Expect) (Claim, error) {
 			return Claim{}, err
 		}
 		claim.KeyReplaced, claim.KeyReplacedAt, claim.KeySuccessor = use.replaced, use.at, use.successor
+	}
+	if e.Key != nil {
+		if err := k.witnessed(p.Log.Note, &e, given, &claim); err != nil {
+			return Claim{}, err
+		}
 	}
 	if e.Root != nil {
 		if *e.Root != claim.Root {

@@ -19,6 +19,9 @@ usage: arborist-verify [flags] FILE        ("-" reads standard input)
   --id ID       the document's ID must be this one; unlike a root it also
                 fixes the number of chunks and their places
   --text FILE   the passage, where the proof does not hold it
+  --witness VKEY  key of a witness that must have cosigned the corpus's head;
+                may be given more than once, and only with --key
+  --quorum N    how many of the witnesses must have; without it all of them
   --json        one JSON object, errors too
 
 exit codes: 0 verified, 1 a file cannot be read, 2 usage, 4 not verified
@@ -48,6 +51,14 @@ func (o *Options) AddFlags(fs FlagSet) {
 	add("rotations", "`file` with the rotations of the corpus's key, as arborist corpus rotations prints them: proofs signed by an older or a newer key count", &o.Rotations)
 	add("root", "the `root` that the document must have", &o.Root)
 	add("id", "the document `ID` that it must have; unlike a root it also fixes the places of chunks", &o.ID)
+	fs.Func("witness", "verifier `key` of a witness that must have cosigned, as arborist peer witness-key prints it; may be repeated, needs --key", func(s string) error {
+		if s == "" {
+			return errors.New("it is empty")
+		}
+		o.Witnesses = append(o.Witnesses, s)
+		return nil
+	})
+	add("quorum", "`number` of the witnesses that must have cosigned; without it all", &o.Quorum)
 	add("text", "`file` with the passage, where the proof does not hold it", &o.Text)
 }
 

@@ -31,6 +31,10 @@ type Options struct {
 	ID        string // document ID that the document must have; empty: any
 	Text      string // file with the passage, where the proof does not hold it; empty: none
 	JSON      bool   // one JSON object instead of lines for a person
+	// Witnesses are the verifier keys of witnesses, Quorum how many of them
+	// must have cosigned; empty: all.
+	Witnesses []string
+	Quorum    string
 }
 
 // A Result is what a verified proof shows. The JSON keys of the verb's contract
@@ -53,6 +57,16 @@ type Result struct {
 	KeyReplacedAt    uint64 `json:"key_replaced_at,omitempty"` // size of the log when the key that signed was replaced
 	KeySuccessor     bool   `json:"key_successor,omitempty"`   // the key that signed is a later one than the key given
 	Statement        string `json:"statement"`
+	// Cosignatures are those of the witnesses named, OtherSignatures counts the
+	// lines of the checkpoint by keys not named.
+	Cosignatures    []Cosignature `json:"cosignatures"`
+	OtherSignatures int           `json:"other_signatures"`
+}
+
+// A Cosignature is the word of one witness, verified.
+type Cosignature struct {
+	Name string `json:"name"`
+	Time string `json:"time"` // by the witness's clock, RFC 3339; beyond the year 9999 "@" and seconds since 1970
 }
 
 // NewResult puts a claim into the form that the verb prints.
@@ -65,7 +79,11 @@ func NewResult(c proof.Claim) Result {
 		Corpus:     c.Corpus, LogSize: c.LogSize, Publisher: c.Publisher,
 		SignatureChecked: c.SignatureChecked,
 		KeyReplacedAt:    c.KeyReplacedAt, KeySuccessor: c.KeySuccessor,
-		Statement: c.Statement(),
+		Statement:    c.Statement(),
+		Cosignatures: []Cosignature{}, OtherSignatures: c.OtherSignatures,
+	}
+	for _, w := range c.Cosignatures {
+		r.Cosignatures = append(r.Cosignatures, Cosignature{Name: w.Name, Time: w.Time()})
 	}
 	if c.SignatureChecked {
 		r.URI, r.Title = c.Record.URI, c.Record.Title
@@ -132,6 +150,9 @@ func (o Options) expect() (e proof.Expect, err error) {
 			return e, usage("--key: "+err.Error(), "pass the line that `arborist corpus key NAME` prints, as one argument in quotes")
 		}
 	}
+	if err := o.expectWitnesses(&e); err != nil {
+		return e, err
+	}
 	if o.Root != "" {
 		root, err := document.ParseRoot(o.Root)
 		if err != nil {
@@ -172,6 +193,9 @@ func Print(w io.Writer, r Result, asJSON bool) error {
 		if r.Title != "" {
 			fmt.Fprintf(&b, "  title    %s\n", r.Title)
 		}
+	}
+	for _, w := range r.Cosignatures {
+		fmt.Fprintf(&b, "  cosigned %s, by %s\n", w.Time, w.Name)
 	}
 	if _, err := io.WriteString(w, Printable(b.String())); err != nil {
 		return fmt.Errorf("write result: %w", err)
