@@ -32,6 +32,10 @@ type Config struct {
 		// HeadsEveryMinutes is how often connected peers are asked for the
 		// heads that they have of our corpora, 1 to 1440. Default: 30.
 		HeadsEveryMinutes int `toml:"heads_every_minutes"`
+		// Witnesses holds the verifier keys of the witnesses whose
+		// cosignatures this node keeps, shows and serves. Default: none but
+		// this node's own.
+		Witnesses []string `toml:"witnesses"`
 	} `toml:"peer"`
 	Crawl struct {
 		// UserAgent names the crawler to web servers. Default: see crawl.
@@ -50,6 +54,9 @@ format = 1
 # listen = []
 # How often connected peers are asked which signed heads of your corpora they have.
 # heads_every_minutes = 30
+# Keys of witnesses whose cosignatures this node keeps and shows, as
+# arborist peer witness-key prints them.
+# witnesses = []
 
 [crawl]
 # How the crawler names itself to web servers, with a way to reach you.

@@ -81,7 +81,11 @@ func (n *Node) ListCorpora(ctx context.Context) (api.CorporaResult, error) {
 	}
 	res := api.CorporaResult{Corpora: []api.CorpusInfo{}}
 	for _, c := range infos {
-		res.Corpora = append(res.Corpora, corpusInfo(c))
+		info, err := n.witnessedInfo(ctx, c)
+		if err != nil {
+			return api.CorporaResult{}, err
+		}
+		res.Corpora = append(res.Corpora, info)
 	}
 	return res, nil
 }
@@ -116,7 +120,7 @@ func (n *Node) lookupCorpus(ctx context.Context, name string) (corpus.Info, erro
 func corpusInfo(c corpus.Info) api.CorpusInfo {
 	return api.CorpusInfo{
 		Name: c.Name, Publisher: c.Publisher, Origin: c.Origin,
-		Size: c.Size, Documents: c.Documents, Own: c.Own,
+		Size: c.Size, Documents: c.Documents, Own: c.Own, Witness: c.Witness,
 		Head: base64.StdEncoding.EncodeToString(c.Root[:]),
 	}
 }

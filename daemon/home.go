@@ -31,6 +31,9 @@ func (h Home) CorpusHead(name string) string {
 	return filepath.Join(h.Keys(), "corpus-"+name+".head")
 }
 
+// WitnessKey is the key that this node cosigns heads with, where it is a witness.
+func (h Home) WitnessKey() string { return filepath.Join(h.Keys(), "witness.key") }
+
 // CrawlDB is the private crawl db unless the caller or CRAWL_DB names another.
 func (h Home) CrawlDB() string { return filepath.Join(string(h), "crawl", "web.db") }
 

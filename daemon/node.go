@@ -21,6 +21,7 @@ import (
 	"arborist/crawl"
 	"arborist/daemon/api"
 	"arborist/peer"
+	"arborist/proof"
 	"arborist/shard"
 )
 
@@ -47,6 +48,9 @@ type Node struct {
 	shared  *shard.Shared
 	private *crawl.Private
 	crawlDB string
+
+	witnesses []*proof.Cosigner // of config.toml
+	witnessMu sync.Mutex        // held while the witness key is made
 
 	// The network comes up at the first call that needs it.
 	netMu sync.Mutex
@@ -94,6 +98,9 @@ func Open(ctx context.Context, opts Options) (_ *Node, err error) {
 	}
 	for _, problem := range problems {
 		n.log.Error(problem)
+	}
+	if err = n.startWitnessing(ctx); err != nil {
+		return nil, err
 	}
 	n.crawlDB = crawlDBPath(opts.Home, cfg)
 	if n.private, err = crawl.OpenPrivate(n.crawlDB); err != nil {

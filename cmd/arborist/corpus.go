@@ -16,7 +16,7 @@ func (a *app) corpusCommand() *cobra.Command {
 		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.corpusListCommand(), a.corpusShowCommand(), a.corpusCreateCommand(), a.corpusKeyCommand())
+	cmd.AddCommand(a.corpusListCommand(), a.corpusShowCommand(), a.corpusCreateCommand(), a.corpusKeyCommand(), a.corpusWitnessCommand())
 	return cmd
 }
 
@@ -110,5 +110,8 @@ func printCorpora(l *lines, corpora []api.CorpusInfo) {
 			kind = "served by " + c.Peer
 		}
 		l.printf("%-12s %6d documents, log size %d  %s  (%s)", c.Name, c.Documents, c.Size, c.Origin, kind)
+		for _, w := range c.Witnesses {
+			l.printf("  cosigned %s, by %s", w.Time, w.Name)
+		}
 	}
 }

@@ -57,6 +57,16 @@ func (c *Client) CorpusKey(ctx context.Context, name string) (CorpusKeyResult, e
 	return ask[CorpusKeyResult](ctx, c, pathCorpusKey, nameRequest{name})
 }
 
+// WitnessCorpus implements [Corpora].
+func (c *Client) WitnessCorpus(ctx context.Context, req WitnessRequest) (CorpusInfo, error) {
+	return ask[CorpusInfo](ctx, c, pathWitness, req)
+}
+
+// WitnessKey implements [Network].
+func (c *Client) WitnessKey(ctx context.Context) (WitnessKeyResult, error) {
+	return ask[WitnessKeyResult](ctx, c, pathWitnessKey, empty{})
+}
+
 // PeerID implements [Network].
 func (c *Client) PeerID(ctx context.Context) (PeerIDResult, error) {
 	return ask[PeerIDResult](ctx, c, pathPeerID, empty{})

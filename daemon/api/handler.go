@@ -39,6 +39,8 @@ func Handler(s Service) http.Handler {
 	handle(pathPeerJoin, short(named(s.Join)))
 	handle(pathPeerCorpora, short(named(s.PeerCorpora)))
 	handle(pathCorpora, short(plain(s.ListCorpora)))
+	handle(pathWitness, short(s.WitnessCorpus))
+	handle(pathWitnessKey, short(plain(s.WitnessKey)))
 	handle(pathPeerID, short(plain(s.PeerID)))
 	handle(pathPeerList, short(plain(s.ListPeers)))
 	handle(pathStatus, short(plain(s.Status)))

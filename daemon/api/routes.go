@@ -16,6 +16,8 @@ const (
 	pathCorpora     = "/corpora"
 	pathCorpusNew   = "/corpora/create"
 	pathCorpusKey   = "/corpora/key"
+	pathWitness     = "/corpora/witness"
+	pathWitnessKey  = "/peer/witness-key"
 	pathPeerID      = "/peer/id"
 	pathPeerList    = "/peer/list"
 	pathPeerJoin    = "/peer/join"

@@ -57,12 +57,18 @@ type Corpora interface {
 	ListCorpora(ctx context.Context) (CorporaResult, error)
 	CreateCorpus(ctx context.Context, name string) (CorpusInfo, error)
 	CorpusKey(ctx context.Context, name string) (CorpusKeyResult, error)
+	// WitnessCorpus makes this node a witness of a corpus that it follows: it
+	// cosigns each head that it accepts from then on, for everybody to see.
+	WitnessCorpus(ctx context.Context, req WitnessRequest) (CorpusInfo, error)
 }
 
 // A Network is the node as peers see it. Join, PeerCorpora and Sync open
 // connections; nothing else does.
 type Network interface {
 	PeerID(ctx context.Context) (PeerIDResult, error)
+	// WitnessKey returns the key that checks this node's cosignatures, and
+	// makes it at the first call.
+	WitnessKey(ctx context.Context) (WitnessKeyResult, error)
 	ListPeers(ctx context.Context) (PeersResult, error)
 	Join(ctx context.Context, addr string) (JoinResult, error)
 	// PeerCorpora lists the corpora that a connected peer serves; an empty
@@ -246,7 +252,28 @@ type CorpusInfo struct {
 	Documents uint64 `json:"documents"` // current documents
 	Head      string `json:"head"`      // root hash of the log, base64
 	Own       bool   `json:"own"`
+	Witness   bool   `json:"witness"`        // this node cosigns its heads
 	Peer      string `json:"peer,omitempty"` // who serves it, in [Network.PeerCorpora]
+	// Witnesses have cosigned the head, as far as this node knows them.
+	Witnesses []WitnessInfo `json:"witnesses,omitzero"`
+}
+
+// WitnessInfo is the word of one witness on a corpus's head.
+type WitnessInfo struct {
+	Name string `json:"name"`
+	Time string `json:"time"` // by the witness's clock, RFC 3339
+}
+
+// WitnessRequest asks to become a witness of a corpus, or to end that.
+type WitnessRequest struct {
+	Corpus string `json:"corpus"` // origin
+	Off    bool   `json:"off,omitempty"`
+}
+
+// WitnessKeyResult holds this node's verifier key as a witness in its text form.
+type WitnessKeyResult struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
 }
 
 // CorpusKeyResult holds the verifier key of a corpus in its text form.
