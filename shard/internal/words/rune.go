@@ -47,6 +47,7 @@ type folded struct {
 type runes struct {
 	pages  [256]*[256]folded
 	other  folded // the last one of another plane
+	marked memo   // letters with their marks
 	folder folder
 }
 
@@ -66,6 +67,19 @@ func (m *runes) get(r rune) *folded {
 	return f
 }
 
+// sequence returns what a letter and its marks give, valid until the next call.
+func (m *runes) sequence(s []byte) []byte {
+	slot := m.marked.slot(s)
+	if slot != nil && slot.holds(s) {
+		return slot.value()
+	}
+	out := m.folder.fold(s)
+	if slot != nil {
+		slot.put(s, out)
+	}
+	return out
+}
+
 // character reads the one at text[i].
 func (t *Tokenizer) character(text []byte, i int) character {
 	r, size := rune(text[i]), 1
@@ -76,7 +90,7 @@ func (t *Tokenizer) character(text []byte, i int) character {
 	f := t.runes.get(r)
 	if f.kind >= mark || f.kind == dense {
 		if j := t.marksEnd(text, end); j > end {
-			return character{f.kind, f.cyrillic, t.runes.folder.fold(text[i:j]), j}
+			return character{f.kind, f.cyrillic, t.runes.sequence(text[i:j]), j}
 		}
 	}
 	return character{f.kind, f.cyrillic, f.text[:f.n], end}
@@ -102,7 +116,7 @@ func (t *folder) rune(r rune) folded {
 	f := folded{kind: kindOf(r), cyrillic: unicode.Is(unicode.Cyrillic, r)}
 	f.joins = unicode.Is(unicode.M, r) || joinsHangul(r) || r == 0xff9e || r == 0xff9f
 	if f.kind >= mark || f.kind == dense {
-		f.n = uint8(copy(f.text[:], t.fold([]byte(string(r)))))
+		f.n = uint8(copy(f.text[:], t.fold(utf8.AppendRune(t.one[:0], r))))
 	}
 	return f
 }
@@ -144,7 +158,10 @@ func isDense(r rune) bool {
 }
 
 // A folder folds characters in buffers of its own.
-type folder struct{ apart, out, together []byte }
+type folder struct {
+	one                  [utf8.UTFMax]byte
+	apart, out, together []byte
+}
 
 // fold returns what a letter or digit and the marks after it become, valid until
 // the next call.
@@ -182,7 +199,9 @@ func isWord(s []byte) bool {
 	if unicode.Is(unicode.M, first) {
 		return false
 	}
-	for _, r := range string(s) {
+	for len(s) > 0 {
+		r, n := utf8.DecodeRune(s)
+		s = s[n:]
 		if !unicode.In(r, unicode.L, unicode.N, unicode.M) {
 			return false
 		}
