@@ -29,7 +29,7 @@ type vectorFile struct {
 // A vector is an input with what must come of it.
 type vector struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"` // record, checkpoint, note, key, rotations, proof or evidence
+	Kind string `json:"kind"` // record, checkpoint, note, key, cosignature, cosigner, rotations, proof or evidence
 	// The input: as text, or in hexadecimal where it is not UTF-8.
 	Input    string `json:"input,omitempty"`
 	InputHex string `json:"input_hex,omitempty"`
@@ -38,6 +38,8 @@ type vector struct {
 	Root string  `json:"root,omitempty"` // expected, of proof
 	ID   string  `json:"id,omitempty"`   // expected, of proof
 	Text *string `json:"text,omitempty"` // passage given apart, of proof
+	// Witnesses holds the verifier keys of known witnesses, of cosignature.
+	Witnesses []string `json:"witnesses,omitempty"`
 
 	Valid  bool           `json:"valid"`
 	Reason string         `json:"reason,omitempty"` // why not valid
@@ -87,6 +89,14 @@ func (v vector) evaluate(t *testing.T) (result map[string]any, err error) {
 			return nil, err
 		}
 		return map[string]any{"name": k.name, "id": float64(k.id), "public_key": hex.EncodeToString(k.key[:])}, nil
+	case "cosigner":
+		c, err := ParseCosigner(string(v.input()))
+		if err != nil {
+			return nil, err
+		}
+		return cosignResult(c), nil
+	case "cosignature":
+		return v.evaluateCosignatures(t)
 	case "proof":
 		return v.evaluateProof(t)
 	case "evidence":
@@ -191,7 +201,7 @@ func reasonOf(err error) string {
 
 func TestVectors(t *testing.T) {
 	good, bad := 0, 0
-	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "rotation.json", "proof.json", "evidence.json"} {
+	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "cosignature.json", "rotation.json", "proof.json", "evidence.json"} {
 		b, err := os.ReadFile(filepath.Join(vectorDir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -28,6 +28,7 @@ func TestWriteVectors(t *testing.T) {
 	writeVectors(t, "checkpoint.json", "c2sp.org/tlog-checkpoint", "Checkpoint texts, not signed. The size of an empty log is valid here and nowhere in a proof.", checkpointVectors(t))
 	writeVectors(t, "note.json", "c2sp.org/signed-note", "Verifier keys, and signed checkpoints opened with a key.", noteVectors(t))
 	writeVectors(t, "rotation.json", "arborist-key-rotation/1", "Rotations files. Both signatures of every rotation are verified with the keys that it names.", rotationVectors(t))
+	writeVectors(t, "cosignature.json", "c2sp.org/tlog-cosignature", "Verifier keys of witnesses (cosigner), that of a witness given as that of a corpus (key), and notes with the cosignatures of known witnesses. The reader knows the keys in witnesses and looks at no line of the log's own key.", cosignVectors(t))
 	writeVectors(t, "proof.json", "arborist-proof/1", "Proof files in both forms, with what their verifier knows from elsewhere: key, root, id, text.", proofVectors(t))
 	writeVectors(t, "evidence.json", "arborist-evidence/1", "Evidence files, verified with the key of the corpus that they are of.", evidenceVectors(t))
 }
