@@ -81,7 +81,7 @@ func (n *Node) ListCorpora(ctx context.Context) (api.CorporaResult, error) {
 	}
 	res := api.CorporaResult{Corpora: []api.CorpusInfo{}}
 	for _, c := range infos {
-		info, err := n.witnessedInfo(ctx, c)
+		info, err := n.describe(ctx, c)
 		if err != nil {
 			return api.CorporaResult{}, err
 		}

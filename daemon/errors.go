@@ -50,7 +50,7 @@ func explanations() []explanation {
 		{egress.ErrDenied, api.CodeDenied, ""},
 
 		{peer.ErrTampered, api.CodeInvalid, "nothing of it was stored; sync from another peer"},
-		{peer.ErrEquivocation, api.CodeInvalid, "both signed heads are kept as evidence; ask the publisher"},
+		{peer.ErrEquivocation, api.CodeInvalid, "both signed heads are kept: arborist status names the file; ask the publisher"},
 		{peer.ErrRollback, api.CodeInvalid, "sync from another peer that follows the corpus"},
 		{peer.ErrKey, api.CodeInvalid, "do not trust this source; ask the publisher"},
 		{peer.ErrMalformed, api.CodeInvalid, "sync from another peer"},
@@ -68,12 +68,12 @@ func explanations() []explanation {
 		{peer.ErrMissing, api.CodeNotFound, "list what it serves: arborist peer corpora PEER"},
 		{peer.ErrOwn, api.CodeUsage, "it is here already: arborist corpus list"},
 		{peer.ErrSyncing, api.CodeLocked, "wait for it to end"},
-		{peer.ErrFrozen, api.CodeInvalid, "both signed heads are kept as evidence; ask the publisher"},
+		{peer.ErrFrozen, api.CodeInvalid, "both signed heads are kept: arborist status names the file; ask the publisher"},
 		{peer.ErrKeyFile, api.CodeFailed, ""},
 
 		{corpus.ErrBehind, api.CodeInvalid, "this home is older than what its key has signed: sync the corpus back from a peer that follows it, or bring back a newer backup"},
 		{corpus.ErrKept, api.CodeInvalid, "bring keys/corpus-NAME.head back from a backup; or move it away, after a sync of the corpus from a peer that follows it"},
-		{corpus.ErrFrozen, api.CodeInvalid, "both signed heads are kept as evidence; ask the publisher"},
+		{corpus.ErrFrozen, api.CodeInvalid, "both signed heads are kept: arborist status names the file; ask the publisher"},
 		{corpus.ErrKey, api.CodeInvalid, "bring back the key file of this corpus from a backup"},
 		{corpus.ErrNotOwn, api.CodeDenied, "add to a corpus of your own: arborist corpus create NAME"},
 		{corpus.ErrName, api.CodeUsage, ""},

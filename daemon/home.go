@@ -40,6 +40,9 @@ func (h Home) CrawlDB() string { return filepath.Join(string(h), "crawl", "web.d
 // Private holds whatever is derived from private data.
 func (h Home) Private() string { return filepath.Join(string(h), "private") }
 
+// Evidence holds what is kept against publishers, one file each.
+func (h Home) Evidence() string { return filepath.Join(string(h), "evidence") }
+
 var (
 	// ErrNoStore: the folder is not a home.
 	ErrNoStore = errors.New("no store here")

@@ -33,8 +33,13 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		return res, explain(err)
 	}
 	for _, c := range corpora {
-		res.Corpora = append(res.Corpora, corpusInfo(c))
-		if problem := n.corpusProblem(c); problem != "" {
+		info, err := n.describe(ctx, c)
+		if err != nil {
+			return res, err
+		}
+		res.Corpora = append(res.Corpora, info)
+		res.Problems = append(res.Problems, evidenceProblems(info)...)
+		if problem := n.corpusProblem(c, frozenBy(info)); problem != "" {
 			res.Problems = append(res.Problems, problem)
 		}
 	}
@@ -52,13 +57,14 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 	return res, nil
 }
 
-// corpusProblem says what keeps a corpus from going on, if anything does.
-func (n *Node) corpusProblem(c corpus.Info) string {
+// corpusProblem says what keeps a corpus from going on, if anything does;
+// evidence is the file that shows why it is frozen.
+func (n *Node) corpusProblem(c corpus.Info, evidence string) string {
 	switch {
 	case c.Frozen && c.Own:
-		return fmt.Sprintf("corpus %s is frozen: its own key has signed two histories, as two copies of this home would; the evidence is kept; go on with a new corpus: arborist corpus create NAME", c.Origin)
+		return fmt.Sprintf("corpus %s is frozen: its own key has signed two histories, as two copies of this home would; the evidence is %s; go on with a new corpus: arborist corpus create NAME", c.Origin, evidence)
 	case c.Frozen:
-		return fmt.Sprintf("corpus %s is frozen: its publisher signed two histories; the evidence is kept", c.Origin)
+		return fmt.Sprintf("corpus %s is frozen: its publisher signed two histories; the evidence is %s", c.Origin, evidence)
 	case c.Own && c.Seen > c.Size:
 		return fmt.Sprintf("corpus %s: restored from an old backup: %d records here, %d signed; run `arborist peer sync %s %s` to bring them back",
 			c.Origin, c.Size, c.Seen, n.holder(c.Origin), c.Origin)

@@ -91,6 +91,10 @@ func Open(ctx context.Context, opts Options) (_ *Node, err error) {
 	if n.shared, err = shard.OpenShared(opts.Home.Shards()); err != nil {
 		return nil, err
 	}
+	if err := n.shared.Corpora().FileEvidence(ctx, opts.Home.Evidence()); err != nil {
+		// The store has it all the same, and status says which files are missing.
+		n.log.Error("evidence files are not written", "err", err)
+	}
 	n.shared.Corpora().KeepHeads(headFiles{home: n.home, peerID: n.id})
 	problems, err := n.reconcileHeads(ctx)
 	if err != nil {

@@ -131,7 +131,7 @@ func TestTwoStoriesFreezeACorpus(t *testing.T) {
 func wantEvidence(t *testing.T, b, a *node, equivocation bool) {
 	t.Helper()
 	kept, err := b.shared.Corpora().Evidence(t.Context(), a.origin("main"))
-	if err != nil || len(kept) != 1 || kept[0].Equivocation != equivocation {
+	if err != nil || len(kept) != 1 || (kept[0].Kind == proof.Equivocation) != equivocation {
 		t.Fatalf("evidence = %+v, %v, want one, equivocation %v", kept, err, equivocation)
 	}
 	key := a.signer("main").Verifier()
@@ -141,7 +141,7 @@ func wantEvidence(t *testing.T, b, a *node, equivocation bool) {
 		}
 	}
 	if equivocation {
-		if err := kept[0].Verify(key); err != nil {
+		if _, err := kept[0].Verify(key); err != nil {
 			t.Errorf("the evidence proves nothing: %v", err)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -112,6 +113,9 @@ func printCorpora(l *lines, corpora []api.CorpusInfo) {
 		l.printf("%-12s %6d documents, log size %d  %s  (%s)", c.Name, c.Documents, c.Size, c.Origin, kind)
 		for _, w := range c.Witnesses {
 			l.printf("  cosigned %s, by %s", w.Time, w.Name)
+		}
+		for _, e := range c.Evidence {
+			l.printf("  %s of %d and %d records, found %s: %s", e.Kind, e.Older, e.Newer, e.Found.Format(time.DateOnly), e.File)
 		}
 	}
 }

@@ -10,13 +10,21 @@ func (a *app) verifyCommand() *cobra.Command {
 	var o report.Options
 	cmd := &cobra.Command{
 		Use:   "verify FILE [--key VKEY]",
-		Short: "Check a proof file offline",
+		Short: "Check a proof file offline, or evidence against a publisher",
 		Long: `Check a proof file. It opens no store and no connection: arborist-verify does the
 same and is a program of its own, for people who have nothing else of Arborist.`,
-		Example: "  arborist verify passage.proof --key \"$(arborist corpus key main)\"",
-		Args:    args(1, 1, "FILE, or - for standard input"),
+		Example: "  arborist verify passage.proof --key \"$(arborist corpus key main)\"\n  arborist verify --evidence FILE --key \"$(arborist corpus key PEER/NAME)\"",
+		Args: func(cmd *cobra.Command, files []string) error {
+			if o.Evidence != "" && len(files) == 0 {
+				return nil
+			}
+			return args(1, 1, "FILE, or - for standard input")(cmd, files)
+		},
 		RunE: func(_ *cobra.Command, files []string) error {
-			o.File, o.JSON = files[0], a.json
+			o.JSON = a.json
+			if len(files) > 0 {
+				o.File = files[0]
+			}
 			if code := report.Run(o, a.in, a.out, a.err); code != 0 {
 				return &exitError{code}
 			}

@@ -256,6 +256,9 @@ type CorpusInfo struct {
 	Peer      string `json:"peer,omitempty"` // who serves it, in [Network.PeerCorpora]
 	// Witnesses have cosigned the head, as far as this node knows them.
 	Witnesses []WitnessInfo `json:"witnesses,omitzero"`
+	// Evidence is what is kept against its publisher, oldest first; see
+	// docs/formats.md.
+	Evidence []EvidenceInfo `json:"evidence,omitempty"`
 }
 
 // WitnessInfo is the word of one witness on a corpus's head.
@@ -274,6 +277,15 @@ type WitnessRequest struct {
 type WitnessKeyResult struct {
 	Name string `json:"name"`
 	Key  string `json:"key"`
+}
+
+// EvidenceInfo is two signed heads of one corpus that are kept.
+type EvidenceInfo struct {
+	Kind  string    `json:"kind"`  // equivocation: the corpus is frozen; or rollback
+	File  string    `json:"file"`  // absolute
+	Older uint64    `json:"older"` // size of the one head
+	Newer uint64    `json:"newer"` // size of the other
+	Found time.Time `json:"found"`
 }
 
 // CorpusKeyResult holds the verifier key of a corpus in its text form.

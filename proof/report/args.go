@@ -10,6 +10,7 @@ import (
 const help = `arborist-verify checks a proof file. It needs no store and no network.
 
 usage: arborist-verify [flags] FILE        ("-" reads standard input)
+       arborist-verify --evidence FILE --key VKEY
 
   --key VKEY    verifier key of the corpus; without it no corpus is checked
   --rotations FILE
@@ -22,6 +23,9 @@ usage: arborist-verify [flags] FILE        ("-" reads standard input)
   --witness VKEY  key of a witness that must have cosigned the corpus's head;
                 may be given more than once, and only with --key
   --quorum N    how many of the witnesses must have; without it all of them
+  --evidence FILE
+                in place of a proof: two signed heads, as a store keeps them
+                against a publisher; proves nothing without --key
   --json        one JSON object, errors too
 
 exit codes: 0 verified, 1 a file cannot be read, 2 usage, 4 not verified
@@ -60,6 +64,7 @@ func (o *Options) AddFlags(fs FlagSet) {
 	})
 	add("quorum", "`number` of the witnesses that must have cosigned; without it all", &o.Quorum)
 	add("text", "`file` with the passage, where the proof does not hold it", &o.Text)
+	add("evidence", "evidence `file`, in place of a proof: two signed heads of one corpus; proves nothing without --key", &o.Evidence)
 }
 
 // Main is the program arborist-verify: it parses its arguments and runs the

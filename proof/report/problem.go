@@ -40,6 +40,7 @@ func reasons() []struct {
 		{errRotationFile, "bad_rotations", "the rotations file is not as the publisher wrote it: ask for it again (arborist corpus rotations NAME)"},
 		{proof.ErrRotation, "key_replaced", "do not trust this proof unless the corpus's present key has signed it: ask the publisher for a fresh one"},
 		{proof.ErrOtherKey, "unknown_key", "if the corpus has changed its key, pass its rotations with --rotations FILE (its publisher prints them with: arborist corpus rotations NAME); otherwise pass the right key (arborist corpus key NAME)"},
+		{ErrUnchecked, "key_missing", "pass --key with the verifier key of the corpus (arborist corpus key NAME prints it)"},
 		{proof.ErrNoPassage, "passage_missing", "the passage is kept apart from this proof: pass its file with --text FILE"},
 		{proof.ErrNotLogged, "not_logged", "this proof binds a passage to a document only: leave out --key, or ask for a proof from the corpus (prove --corpus NAME)"},
 		{proof.ErrWitness, "not_cosigned", "ask for a newer proof, when the witnesses have seen the corpus's head, or lower --quorum to what you can live with"},
@@ -65,6 +66,10 @@ func Describe(err error) Problem {
 	for _, r := range reasons() {
 		if errors.Is(err, r.err) {
 			p.Exit, p.Code, p.Reason, p.Hint = ExitInvalid, "invalid", r.reason, r.hint
+			var e *ofEvidence
+			if hint := evidenceHint(r.reason); hint != "" && errors.As(err, &e) {
+				p.Hint = hint
+			}
 			break
 		}
 	}

@@ -30,6 +30,7 @@ type Options struct {
 	Root      string // root that the document must have; empty: any
 	ID        string // document ID that the document must have; empty: any
 	Text      string // file with the passage, where the proof does not hold it; empty: none
+	Evidence  string // evidence file in place of a proof, "-" for standard input; empty: none
 	JSON      bool   // one JSON object instead of lines for a person
 	// Witnesses are the verifier keys of witnesses, Quorum how many of them
 	// must have cosigned; empty: all.
@@ -96,6 +97,9 @@ func NewResult(c proof.Claim) Result {
 // cannot be read, 2 bad arguments, 4 not verified. The answer goes to stdout,
 // errors to stderr or, with o.JSON, to stdout.
 func Run(o Options, stdin io.Reader, stdout, stderr io.Writer) int {
+	if o.Evidence != "" {
+		return runEvidence(o, stdin, stdout, stderr)
+	}
 	c, err := Check(o, stdin)
 	if err != nil {
 		return Fail(err, o.JSON, stdout, stderr)

@@ -128,10 +128,10 @@ func (c *checker) checkHeads() error {
 		switch {
 		case err != nil:
 			return err
-		case len(e) == 0 || !e[0].Equivocation:
+		case len(e) == 0 || e[0].Kind != proof.Equivocation:
 			c.fail("it is frozen by evidence %d, which is not there", l.frozen)
 		default:
-			if err := e[0].Verify(v); err != nil {
+			if _, err := e[0].Verify(v); err != nil {
 				c.fail("evidence %d: %v", l.frozen, err)
 			}
 		}

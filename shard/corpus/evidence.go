@@ -15,42 +15,14 @@ import (
 // stale cache can serve any number of them, and each proves little.
 const maxRollbacks = 16
 
-// Evidence is two notes signed by the key of one corpus that should not both
-// have been shown to us.
+// Evidence is what is kept of two heads of one corpus that should not both have
+// been shown to us. An equivocation has been verified, and the corpus is frozen
+// by it. A rollback is a head that was served when a newer one was known.
 type Evidence struct {
+	proof.Evidence
 	ID     int64
 	Origin string
-	// Equivocation: the notes contradict each other, see [Evidence.Verify], and
-	// the corpus is frozen. Otherwise Older was merely served when Newer was
-	// known: a rollback, or a stale copy.
-	Equivocation bool
-	Older, Newer []byte // notes, verbatim; Older has at most the size of Newer
-	// Root is the root that the tree of Newer has at the size of Older, and
-	// Path the consistency proof from there to Newer. Both are for equivocation.
-	Root merkle.Hash
-	Path []merkle.Hash
-	At   time.Time // when it was found, whole seconds
-}
-
-// Verify checks, from the two notes alone, that the owner of the key has
-// signed two heads of which one contradicts the other. It returns nil where
-// that is proven.
-func (e Evidence) Verify(v *proof.Verifier) error {
-	older, err := proof.OpenCheckpoint(e.Older, v)
-	if err != nil {
-		return fmt.Errorf("verify evidence: older note: %w", err)
-	}
-	newer, err := proof.OpenCheckpoint(e.Newer, v)
-	if err != nil {
-		return fmt.Errorf("verify evidence: newer note: %w", err)
-	}
-	if err := merkle.VerifyConsistency(older.Size, newer.Size, e.Root, newer.Root, e.Path); err != nil {
-		return fmt.Errorf("verify evidence: %w: root at size %d: %w", ErrMismatch, older.Size, err)
-	}
-	if e.Root == older.Root {
-		return fmt.Errorf("verify evidence: %w: the two heads agree at size %d", ErrMismatch, older.Size)
-	}
-	return nil
+	At     time.Time // when it was found, whole seconds
 }
 
 // Evidence returns what is kept against the publisher of a corpus, oldest
@@ -77,10 +49,15 @@ func readEvidence(ctx context.Context, tx *sql.Tx, l *log, id int64) (found []Ev
 	defer rows.Close()
 	for rows.Next() {
 		e := Evidence{Origin: l.origin}
+		var equivocation bool
 		var root, path []byte
 		var at int64
-		if err := rows.Scan(&e.ID, &e.Equivocation, &e.Older, &e.Newer, &root, &path, &at); err != nil {
+		if err := rows.Scan(&e.ID, &equivocation, &e.Older, &e.Newer, &root, &path, &at); err != nil {
 			return nil, err
+		}
+		e.Kind = proof.Rollback
+		if equivocation {
+			e.Kind = proof.Equivocation
 		}
 		copy(e.Root[:], root)
 		for ; len(path) >= merkle.HashSize; path = path[merkle.HashSize:] {
@@ -94,16 +71,16 @@ func readEvidence(ctx context.Context, tx *sql.Tx, l *log, id int64) (found []Ev
 
 // freeze keeps a proven equivocation and freezes the corpus. It returns the
 // error to refuse the head with.
-func freeze(ctx context.Context, tx *sql.Tx, l *log, e Evidence) (refusal, err error) {
+func freeze(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) (refusal, err error) {
 	v, err := proof.ParseVerifier(l.key)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Verify(v); err != nil {
+	e.Kind = proof.Equivocation
+	if _, err := e.Verify(v); err != nil {
 		// Freezing on anything less than proof would let a liar stop a corpus.
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	e.Equivocation = true
 	id, err := keep(ctx, tx, l, e)
 	if err != nil {
 		return nil, err
@@ -115,7 +92,8 @@ func freeze(ctx context.Context, tx *sql.Tx, l *log, e Evidence) (refusal, err e
 }
 
 // keepRollback keeps a stale head and forgets the oldest ones over the cap.
-func keepRollback(ctx context.Context, tx *sql.Tx, l *log, e Evidence) error {
+func keepRollback(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) error {
+	e.Kind = proof.Rollback
 	if _, err := keep(ctx, tx, l, e); err != nil {
 		return err
 	}
@@ -126,7 +104,7 @@ func keepRollback(ctx context.Context, tx *sql.Tx, l *log, e Evidence) error {
 
 // keep writes evidence down once for every pair of heads: the same heads under
 // other signature lines, which anybody can add, are nothing new.
-func keep(ctx context.Context, tx *sql.Tx, l *log, e Evidence) (id int64, err error) {
+func keep(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) (id int64, err error) {
 	h := sha256.New()
 	for _, note := range [][]byte{e.Older, e.Newer} {
 		c, err := proof.ReadCheckpoint(note)
@@ -146,6 +124,6 @@ func keep(ctx context.Context, tx *sql.Tx, l *log, e Evidence) (id int64, err er
 			root = iif(excluded.equivocation, excluded.root, root),
 			path = iif(excluded.equivocation, excluded.path, path)
 		RETURNING id`,
-		l.id, h.Sum(nil), e.Equivocation, e.Older, e.Newer, e.Root[:], path, time.Now().Unix()).Scan(&id)
+		l.id, h.Sum(nil), e.Kind == proof.Equivocation, e.Older, e.Newer, e.Root[:], path, time.Now().Unix()).Scan(&id)
 	return id, err
 }

@@ -211,7 +211,10 @@ func (st *step) stage(ctx context.Context, head *proof.Checkpoint, note []byte) 
 		return err
 	}
 	st.at, st.lines, st.bytes = st.end(), st.lines[:0], 0
-	return refusal
+	if refusal != nil {
+		return errors.Join(refusal, st.store.fileEvidence(ctx))
+	}
+	return nil
 }
 
 // take adds a foreign line, which has to be what the log's rule would have
@@ -266,7 +269,7 @@ func (s *Store) moveHead(a *appender, head proof.Checkpoint, note []byte) (refus
 			if err != nil {
 				return nil, err
 			}
-			return freeze(a.ctx, a.tx, a.log, Evidence{Older: latestNote, Newer: note, Root: root, Path: path})
+			return freeze(a.ctx, a.tx, a.log, proof.Evidence{Older: latestNote, Newer: note, Root: root, Path: path})
 		}
 	}
 	kept, err := s.accepted(a, head, note)

@@ -149,10 +149,10 @@ func checkFrozen(t *testing.T, s *Store, m *model, err error) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(all, func(e Evidence) bool { return e.ID == frozen.Evidence })
-	if i < 0 || !all[i].Equivocation {
+	if i < 0 || all[i].Kind != proof.Equivocation {
 		t.Fatalf("evidence %d is not among %+v", frozen.Evidence, all)
 	}
-	if err := all[i].Verify(m.signer.Verifier()); err != nil {
+	if _, err := all[i].Verify(m.signer.Verifier()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@ package corpus
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"arborist/merkle"
@@ -41,7 +42,7 @@ func weigh(ctx context.Context, tx *sql.Tx, l *log, note []byte) (head proof.Che
 	case head.Size > latest.Size || head == latest:
 		return head, nil, nil
 	case head.Size == latest.Size:
-		refusal, err = freeze(ctx, tx, l, Evidence{Older: latestNote, Newer: note, Root: head.Root})
+		refusal, err = freeze(ctx, tx, l, proof.Evidence{Older: latestNote, Newer: note, Root: head.Root})
 	default:
 		refusal, err = rollback(ctx, tx, l, head, note)
 	}
@@ -62,7 +63,7 @@ func weighStored(ctx context.Context, tx *sql.Tx, l *log, head proof.Checkpoint,
 		if err != nil {
 			return nil, err
 		}
-		return freeze(ctx, tx, l, Evidence{Older: note, Newer: l.note, Root: root, Path: path})
+		return freeze(ctx, tx, l, proof.Evidence{Older: note, Newer: l.note, Root: root, Path: path})
 	case head.Size < l.head.Size:
 		return rollback(ctx, tx, l, head, note)
 	default:
@@ -75,7 +76,14 @@ func rollback(ctx context.Context, tx *sql.Tx, l *log, head proof.Checkpoint, no
 	if err != nil {
 		return nil, err
 	}
-	err = keepRollback(ctx, tx, l, Evidence{Older: note, Newer: latestNote})
+	e := proof.Evidence{Older: note, Newer: latestNote}
+	if latest == l.head && head.Size > 0 {
+		// The records are here, so the notes can show that they are of one history.
+		if e.Path, err = merkle.Consistency(newTiles(ctx, tx, l.id, l.head.Size), head.Size, l.head.Size); err != nil {
+			return nil, err
+		}
+	}
+	err = keepRollback(ctx, tx, l, e)
 	return fmt.Errorf("%w: it has %d records, %d are known to be signed: ask another peer", ErrRollback, head.Size, latest.Size), err
 }
 
@@ -147,9 +155,12 @@ func (s *Store) ReportFork(ctx context.Context, origin string, note []byte, root
 		if err := merkle.VerifyConsistency(known.Size, head.Size, root, head.Root, path); err != nil {
 			return fmt.Errorf("%w: %w", ErrMismatch, err), nil
 		}
-		_, err = freeze(ctx, tx, l, Evidence{Older: knownNote, Newer: note, Root: root, Path: path})
+		_, err = freeze(ctx, tx, l, proof.Evidence{Older: knownNote, Newer: note, Root: root, Path: path})
 		return nil, err
 	})
+	if err == nil {
+		err = s.fileEvidence(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("report fork of corpus %.200q: %w", origin, err)
 	}
@@ -174,8 +185,8 @@ func (s *Store) judge(ctx context.Context, origin string, note []byte,
 		refusal, err = accept(ctx, tx, l, head)
 		return err
 	})
-	if err == nil {
-		err = refusal
+	if err == nil && refusal != nil {
+		err = errors.Join(refusal, s.fileEvidence(ctx))
 	}
 	return head, err
 }

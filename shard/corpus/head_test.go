@@ -250,8 +250,8 @@ func TestEvidenceIsBounded(t *testing.T) {
 		t.Fatalf("%d kept, %v", len(all), err)
 	}
 	for _, e := range all {
-		if e.Equivocation || e.Verify(m.signer.Verifier()) == nil {
-			t.Errorf("an old head that agrees with ours counts as a fork: %+v", e)
+		if f, err := e.Verify(m.signer.Verifier()); err != nil || f.Kind != proof.Rollback || !f.Consistent {
+			t.Errorf("an old head that agrees with ours: %+v, %v", f, err)
 		}
 		if !bytes.Equal(e.Newer, m.note(100)) {
 			t.Errorf("the note known then is not kept")
@@ -312,7 +312,7 @@ func TestEvidenceIsCheckedFromTheNotesAlone(t *testing.T) {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	v := m.signer.Verifier()
-	if err := all[0].Verify(v); err != nil {
+	if _, err := all[0].Verify(v); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Evidence){
@@ -326,11 +326,11 @@ func TestEvidenceIsCheckedFromTheNotesAlone(t *testing.T) {
 	} {
 		e := all[0]
 		change(&e)
-		if e.Verify(v) == nil {
+		if _, err := e.Verify(v); err == nil {
 			t.Errorf("%s: still proves an equivocation", name)
 		}
 	}
-	if all[0].Verify(testSigner(t, "main", 7).Verifier()) == nil {
+	if _, err := all[0].Verify(testSigner(t, "main", 7).Verifier()); err == nil {
 		t.Error("proves something about another key")
 	}
 }

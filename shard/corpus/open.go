@@ -28,6 +28,8 @@ type Store struct {
 
 	witnesses atomic.Pointer[witnesses] // whose cosignatures are kept
 	now       func() time.Time          // the clock of cosignatures
+	filing    sync.Mutex                // held while evidence files are written; guards evidence
+	evidence  string                    // folder of the evidence files, empty: none are written
 
 	keeper  HeadKeeper // set before use; nil: none
 	keeping sync.Mutex // held around calls of keeper
