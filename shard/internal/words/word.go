@@ -45,7 +45,7 @@ func (t *Tokenizer) more(text []byte, w *wordSpan) bool {
 // apostrophe decides what one that ends before text[i] does to the word that it
 // may stand in, and reports whether the word goes on.
 func (t *Tokenizer) apostrophe(text []byte, i int, w *wordSpan) bool {
-	if len(t.term) == 0 {
+	if len(t.term) == 0 || i == len(text) {
 		return false
 	}
 	clitic := t.clitic(text[i:])

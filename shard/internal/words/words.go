@@ -84,11 +84,12 @@ type Term struct {
 	Prefix bool // any term that begins so will do
 }
 
-// Query is like [Tokenizer.Each] for text that is looked for: the terms, at
-// successive positions, stand in every text that has this one, whole words
-// apart. Where it ends in a run of two and more characters of a script without
-// spaces, the last alone is left out, for in the text found another may follow;
-// where it ends in one such character, that one is a prefix.
+// Query takes apart text that is looked for, as [Tokenizer.Each] does: its terms
+// stand at successive positions in every text that holds this one from one
+// boundary of words to another, or from any character to any other of a run.
+// For the latter, where it ends in a run of two and more characters, the last
+// alone is left out, since in a text more may follow; and where it ends in a run
+// of one, that term is a prefix.
 func (t *Tokenizer) Query(text []byte) (terms []Term) {
 	t.Each(text, func(term []byte, _, _ int) {
 		terms = append(terms, Term{Text: string(term)})
