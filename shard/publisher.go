@@ -14,12 +14,14 @@ type Publisher struct {
 	shared *Shared
 	origin string
 	signer *proof.Signer
+	old    []*proof.Signer // signs beside, at most one
 }
 
 // Publisher returns a publisher for the corpus with this origin, which must
-// exist and be pinned to the signer's key.
-func (s *Shared) Publisher(origin string, signer *proof.Signer) *Publisher {
-	return &Publisher{shared: s, origin: origin, signer: signer}
+// exist and be pinned to the signer's key. Old is the key that it replaced
+// last, where that one still signs beside it.
+func (s *Shared) Publisher(origin string, signer *proof.Signer, old ...*proof.Signer) *Publisher {
+	return &Publisher{shared: s, origin: origin, signer: signer, old: old}
 }
 
 // Put stores documents and lists them, and returns when both are durable. The
@@ -64,7 +66,7 @@ func (p *Publisher) Put(ctx context.Context, entries []document.Entry) ([]docume
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.shared.corpora.Append(ctx, p.origin, p.signer, records); err != nil {
+	if _, err := p.shared.corpora.Append(ctx, p.origin, p.signer, records, p.old...); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return outcomes, nil

@@ -20,11 +20,14 @@ import (
 // So the same call again is a call without effect. Where nothing was appended,
 // nothing is signed and the head stays what it was.
 //
+// Old, where it is given, is the key that the corpus replaced last: it signs
+// beside the present one, so that who knows only the old key can go on.
+//
 // It fails with [ErrNotFound], [ErrNotOwn], [ErrKey], [ErrFrozen], [ErrBehind],
 // [ErrKept] or an error of the keeper (see [Store.KeepHeads]; where that fails
 // at the end the records are listed, and the same call again keeps their head),
 // or [ErrRecord] where a record is not valid.
-func (s *Store) Append(ctx context.Context, origin string, signer *proof.Signer, recs []proof.Record) (proof.Checkpoint, error) {
+func (s *Store) Append(ctx context.Context, origin string, signer *proof.Signer, recs []proof.Record, old ...*proof.Signer) (proof.Checkpoint, error) {
 	if err := s.Reconcile(ctx, origin); err != nil && !errors.Is(err, ErrNotFound) {
 		return proof.Checkpoint{}, fmt.Errorf("append: %w", err)
 	}
@@ -35,6 +38,9 @@ func (s *Store) Append(ctx context.Context, origin string, signer *proof.Signer,
 			return err
 		}
 		if err := mayAppend(l, signer); err != nil {
+			return err
+		}
+		if err := checkReplaced(ctx, tx, l, old); err != nil {
 			return err
 		}
 		if err := takeBack(ctx, tx, l, l.head.Size); err != nil {
@@ -49,7 +55,7 @@ func (s *Store) Append(ctx context.Context, origin string, signer *proof.Signer,
 				return fmt.Errorf("record %d, %.200q: %w", i, r.URI, err)
 			}
 		}
-		head, err = a.sign(signer)
+		head, err = a.sign(append(old[:len(old):len(old)], signer))
 		return err
 	})
 	if err != nil {
@@ -73,6 +79,22 @@ func mayAppend(l *log, signer *proof.Signer) error {
 	case latest.Size > l.head.Size:
 		return fmt.Errorf("%w: %d records here, its key has signed %d: sync the corpus back from a peer that follows it",
 			ErrBehind, l.head.Size, latest.Size)
+	}
+	return nil
+}
+
+// checkReplaced checks that what signs beside the present key is the key that
+// it replaced.
+func checkReplaced(ctx context.Context, tx *sql.Tx, l *log, old []*proof.Signer) error {
+	if len(old) == 0 {
+		return nil
+	}
+	chain, err := readRotations(ctx, tx, l, true)
+	if err != nil {
+		return err
+	}
+	if n := len(chain); len(old) > 1 || n == 0 || *chain[n-1].Old != *old[0].Verifier() {
+		return fmt.Errorf("%w: %s is not the key that it replaced last", ErrKey, old[0].Verifier())
 	}
 	return nil
 }
@@ -102,7 +124,7 @@ func (a *appender) put(r proof.Record) error {
 }
 
 // sign signs the log as it stands now, where it has grown.
-func (a *appender) sign(signer *proof.Signer) (proof.Checkpoint, error) {
+func (a *appender) sign(signers []*proof.Signer) (proof.Checkpoint, error) {
 	if a.edge.size == a.log.head.Size {
 		return a.log.head, nil
 	}
@@ -111,7 +133,7 @@ func (a *appender) sign(signer *proof.Signer) (proof.Checkpoint, error) {
 		return proof.Checkpoint{}, err
 	}
 	head := proof.Checkpoint{Origin: a.log.origin, Size: a.edge.size, Root: root}
-	note, err := proof.SignCheckpoint(head, signer)
+	note, err := proof.SignCheckpoint(head, signers...)
 	if err != nil {
 		return proof.Checkpoint{}, err
 	}

@@ -183,7 +183,12 @@ func (a *appender) flush() error {
 // commit makes note, which signs head, the head of the log: everything staged
 // becomes visible with the transaction. A head remembered up to there is met.
 func (a *appender) commit(head proof.Checkpoint, note []byte) error {
-	_, err := a.tx.ExecContext(a.quiet(), `UPDATE corpus SET size = staged, root = ?, note = ?, documents = staged_documents, seen = NULL
+	_, err := a.tx.ExecContext(a.quiet(), `UPDATE corpus SET size = staged, root = ?, note = ?, documents = staged_documents, seen = NULL,
+			statement = coalesce((SELECT r.statement FROM rotation r WHERE r.corpus = corpus.id AND r.pending = 1 ORDER BY seq DESC LIMIT 1), statement)
 		WHERE id = ? AND staged = ?`, head.Root[:], note, a.log.id, head.Size)
+	if err != nil {
+		return err
+	}
+	_, err = a.tx.ExecContext(a.quiet(), "UPDATE rotation SET pending = 0, statement = NULL WHERE corpus = ? AND pending = 1", a.log.id)
 	return err
 }

@@ -101,7 +101,7 @@ func (c *checker) check() error {
 	return c.checkCounts()
 }
 
-// checkHeads checks every note against the pinned key.
+// checkHeads checks every note against the keys of the log.
 func (c *checker) checkHeads() error {
 	l := c.log
 	v, err := proof.ParseVerifier(l.key)
@@ -110,20 +110,23 @@ func (c *checker) checkHeads() error {
 		return nil
 	}
 	if l.note != nil || l.head.Size > 0 {
-		if head, err := proof.OpenCheckpoint(l.note, v); err != nil {
+		if head, err := l.open(l.note); err != nil {
 			c.fail("its head: %v", err)
 		} else if head != l.head {
 			c.fail("its head signs size %d and root %x, stored are %d and %x", head.Size, head.Root, l.head.Size, l.head.Root)
 		}
 	}
 	if l.seen != nil {
-		if seen, err := proof.OpenCheckpoint(l.seen, v); err != nil {
+		if seen, err := l.open(l.seen); err != nil {
 			c.fail("its remembered head: %v", err)
 		} else if seen.Size <= l.head.Size {
 			c.fail("its remembered head, at size %d, is not above its head", seen.Size)
 		}
 	}
-	if l.frozen != 0 {
+	if err := c.checkRotations(); err != nil {
+		return err
+	}
+	if l.frozen != 0 && l.frozen != rotationFork {
 		e, err := readEvidence(c.ctx, c.tx, l, l.frozen)
 		switch {
 		case err != nil:

@@ -93,10 +93,14 @@ var (
 // matches [ErrFrozen].
 type FrozenError struct {
 	Origin   string
-	Evidence int64 // see [Store.Evidence]
+	Evidence int64 // see [Store.Evidence]; below 0 for two rotations of one key
 }
 
 func (e *FrozenError) Error() string {
+	if e.Evidence == rotationFork {
+		return fmt.Sprintf("corpus %s is frozen: its key was handed over to two others; "+
+			"what was synced before stays readable, ask the publisher before trusting it further", e.Origin)
+	}
 	return fmt.Sprintf("corpus %s is frozen: its key signed two heads that cannot both be true (evidence %d); "+
 		"what was synced before stays readable, ask the publisher before trusting it further", e.Origin, e.Evidence)
 }

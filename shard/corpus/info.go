@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"arborist/merkle"
 	"arborist/proof"
@@ -16,6 +17,7 @@ type Info struct {
 	Origin    string      // "PUBLISHER/NAME", its identity everywhere
 	Publisher string      // peer ID
 	Key       string      // verifier key, pinned
+	Older     []string    // verifier keys that it has replaced, oldest first
 	Own       bool        // published by this node
 	Size      uint64      // records stored, all of them under the signed head
 	Documents uint64      // distinct documents current at that head
@@ -38,19 +40,21 @@ type log struct {
 	staged    uint64 // records stored, signed or not: at least head.Size
 	stagedDoc uint64 // documents current after the staged records
 	seen      []byte // greatest head known, where it is above head; nil otherwise
+	older     string // keys that were replaced, oldest first, a space between
 	frozen    int64  // number of the evidence, 0 while the corpus is not frozen
 	witness   bool   // each accepted head is cosigned
 	cosigned  []byte // text of the last checkpoint cosigned, nil before the first
 }
 
 const logColumns = "id, origin, name, key, own, size, root, note, documents, staged, staged_documents, seen, coalesce(frozen, 0), " +
-	"coalesce((SELECT active FROM witness WHERE witness.corpus = corpus.id), 0), (SELECT cosigned FROM witness WHERE witness.corpus = corpus.id)"
+	"coalesce((SELECT active FROM witness WHERE witness.corpus = corpus.id), 0), (SELECT cosigned FROM witness WHERE witness.corpus = corpus.id), " +
+	"coalesce((SELECT group_concat(old, ' ') FROM (SELECT old FROM rotation WHERE rotation.corpus = corpus.id AND seq >= 0 ORDER BY seq)), '')"
 
 func scanLog(row interface{ Scan(...any) error }) (*log, error) {
 	var l log
 	var root []byte
 	err := row.Scan(&l.id, &l.origin, &l.name, &l.key, &l.own, &l.head.Size, &root, &l.note,
-		&l.documents, &l.staged, &l.stagedDoc, &l.seen, &l.frozen, &l.witness, &l.cosigned)
+		&l.documents, &l.staged, &l.stagedDoc, &l.seen, &l.frozen, &l.witness, &l.cosigned, &l.older)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +114,7 @@ func (l *log) info() (Info, error) {
 		return Info{}, err
 	}
 	return Info{
-		Name: l.name, Origin: l.origin, Publisher: publisher, Key: l.key, Own: l.own,
+		Name: l.name, Origin: l.origin, Publisher: publisher, Key: l.key, Older: strings.Fields(l.older), Own: l.own,
 		Size: l.head.Size, Documents: l.documents, Root: l.head.Root,
 		Seen: latest.Size, Frozen: l.frozen != 0, Witness: l.witness && !l.own,
 	}, nil

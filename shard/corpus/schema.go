@@ -12,7 +12,7 @@ const (
 	applicationID = 0x41726243
 	// schemaVersion is SQLite's user_version. A larger one is refused, a
 	// smaller one brought up to it by upgrades.
-	schemaVersion = 2
+	schemaVersion = 3
 )
 
 // openEnd stands in record.ended for "nothing has ended this record": above every
@@ -81,6 +81,7 @@ var schema = []string{
 		UNIQUE (corpus, heads)
 	) STRICT`,
 	witnessTable,
+	rotationTable,
 }
 
 // prepare makes an empty file ours and refuses every other that is not. A

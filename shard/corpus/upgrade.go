@@ -13,6 +13,7 @@ import (
 func upgrade(ctx context.Context, tx *sql.Tx, version int64) error {
 	steps := []func(context.Context, *sql.Tx) error{
 		1: addWitnesses,
+		2: addRotations,
 	}
 	for ; version < schemaVersion; version++ {
 		if err := steps[version](ctx, tx); err != nil {
@@ -74,4 +75,10 @@ func ofKey(key string, note []byte) []byte {
 		return note
 	}
 	return kept
+}
+
+// addRotations brings schema 2 to 3, which can hold the rotations of a key.
+func addRotations(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, rotationTable)
+	return err
 }

@@ -159,14 +159,14 @@ func (s *Store) Cosignatures(ctx context.Context, origin string) ([]proof.Cosign
 	return found, nil
 }
 
-// keepLines returns a note of this log with the lines of its key and of known
+// keepLines returns a note of this log with the lines of its keys and of known
 // witnesses alone, those of other, a note of the same checkpoint, among them.
 func (s *Store) keepLines(l *log, note, other []byte) ([]byte, error) {
-	v, err := proof.ParseVerifier(l.key)
+	keys, err := l.keys()
 	if err != nil {
-		return nil, fmt.Errorf("%w: key of %s: %w", ErrCorrupt, l.origin, err)
+		return nil, err
 	}
-	return proof.MergeSignatures(note, other, []*proof.Verifier{v}, s.witnesses.Load().all())
+	return proof.MergeSignatures(note, other, keys, s.witnesses.Load().all())
 }
 
 // merge adds the cosignatures in note to the same head as it is known: the
