@@ -133,6 +133,8 @@ func (h *handler) serve(r *http.Request, out *reply, res resource, g *guest) err
 		return h.serveKey(ctx, out, res)
 	case kindCheckpoint:
 		return h.serveCheckpoint(ctx, out, res)
+	case kindRotations:
+		return h.serveRotations(ctx, out, res)
 	case kindTile:
 		return h.serveTile(ctx, out, res)
 	case kindEntries:

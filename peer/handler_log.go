@@ -62,6 +62,14 @@ func (h *handler) serveCheckpoint(ctx context.Context, out *reply, res resource)
 	return out.whole(typeText, note, false)
 }
 
+func (h *handler) serveRotations(ctx context.Context, out *reply, res resource) error {
+	file, err := h.shared.Corpora().Rotations(ctx, res.corpus.String())
+	if err != nil {
+		return err
+	}
+	return out.whole(typeText, file, false)
+}
+
 func (h *handler) serveTile(ctx context.Context, out *reply, res resource) error {
 	tile, err := h.shared.Corpora().Tile(ctx, res.corpus.String(), res.level, res.index, res.width)
 	if err != nil {

@@ -22,6 +22,7 @@ const (
 	maxCorpora     = 4096    // corpora in it
 	maxStatement   = 1 << 10 // bytes of "key"
 	maxCheckpoint  = proof.MaxNote
+	maxRotations   = proof.MaxRotationFile
 	maxRecord      = proof.MaxRecord
 	tileWidth      = 256     // hashes of a tile, records of an entry bundle
 	maxPath        = 512     // characters of a request path

@@ -15,6 +15,7 @@ const (
 	kindCorpora    kind = "corpora"
 	kindKey        kind = "key"
 	kindCheckpoint kind = "checkpoint"
+	kindRotations  kind = "rotations"
 	kindTile       kind = "tile"
 	kindEntries    kind = "entries"
 	kindPack       kind = "pack"
@@ -87,7 +88,7 @@ func (r *resource) parseRest(rest string) (ok bool) {
 	r.kind = kind(head)
 	var err error
 	switch r.kind {
-	case kindKey, kindCheckpoint:
+	case kindKey, kindCheckpoint, kindRotations:
 		return rest == ""
 	case kindPack:
 		r.index, r.width, ok = parseTilePath(rest)

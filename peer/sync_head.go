@@ -29,10 +29,8 @@ func (s *syncer) head() (note []byte, head proof.Checkpoint, err error) {
 	if head, err = proof.OpenCheckpoint(note, v); err != nil {
 		return nil, head, s.src.fail(s.ctx, at, blameNote(err))
 	}
-	info, err := s.store.Follow(s.ctx, v)
+	info, err := s.follow(v, statement, note, head)
 	switch {
-	case errors.Is(err, corpus.ErrKey):
-		return nil, head, s.src.fail(s.ctx, key, fmt.Errorf("%w: %w", ErrKey, err))
 	case err != nil:
 		return nil, head, err
 	case info.Own && head.Size <= info.Size:
@@ -129,6 +127,7 @@ func (s *syncer) blame(at resource, err error) error {
 		{corpus.ErrRollback, ErrRollback},
 		{corpus.ErrRecord, ErrMalformed},
 		{corpus.ErrMismatch, ErrTampered},
+		{corpus.ErrKey, ErrKey},
 	} {
 		if errors.Is(err, word.theirs) {
 			return s.src.fail(s.ctx, at, fmt.Errorf("%w: %w", word.ours, err))
