@@ -52,6 +52,15 @@ func createCorpus(ctx context.Context, home Home, shared *shard.Shared, peerID, 
 	if err != nil {
 		return corpus.Info{}, err
 	}
+	if info, err := shared.Corpora().Lookup(ctx, name); err == nil && len(info.Older) > 0 {
+		// It has changed its key, and a kill may have left the files half named.
+		if err := settleKeys(home, info); err != nil {
+			return corpus.Info{}, err
+		}
+		if signer, _, err = corpusSigners(home, info); err != nil {
+			return corpus.Info{}, err
+		}
+	}
 	info, err := shared.Corpora().Create(ctx, name, signer.Verifier())
 	if err != nil {
 		return corpus.Info{}, explain(err)
@@ -61,10 +70,17 @@ func createCorpus(ctx context.Context, home Home, shared *shard.Shared, peerID, 
 
 // loadSigner reads the signing key of one of our own corpora.
 func loadSigner(home Home, name string) (*proof.Signer, error) {
-	path := home.CorpusKey(name)
+	s, err := readSigner(home.CorpusKey(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read key of corpus %s: %w", name, err)
+	}
+	return s, err
+}
+
+func readSigner(path string) (*proof.Signer, error) {
 	b, err := readSmall(path, maxKeyFile)
 	if err != nil {
-		return nil, fmt.Errorf("read key of corpus %s: %w", name, err)
+		return nil, fmt.Errorf("read key of corpus: %w", err)
 	}
 	s, err := proof.ParseSigner(trimNewline(b))
 	if err != nil {
@@ -122,5 +138,6 @@ func corpusInfo(c corpus.Info) api.CorpusInfo {
 		Name: c.Name, Publisher: c.Publisher, Origin: c.Origin,
 		Size: c.Size, Documents: c.Documents, Own: c.Own, Witness: c.Witness,
 		Head: base64.StdEncoding.EncodeToString(c.Root[:]),
+		Key:  c.Key, ReplacedKeys: c.Older,
 	}
 }

@@ -61,12 +61,12 @@ func (n *Node) addSink(ctx context.Context, req api.AddRequest) (ingest.Sink, er
 	if !info.Own {
 		return nil, api.NewError(api.CodeDenied, fmt.Errorf("add to corpus %s: %s publishes it", name, info.Publisher), "add to a corpus of your own: arborist corpus create NAME")
 	}
-	signer, err := loadSigner(n.home, info.Name)
+	signer, old, err := corpusSigners(n.home, info)
 	if err != nil {
 		return nil, err
 	}
 	n.beforeAppend(ctx, info.Origin)
-	return n.shared.Publisher(info.Origin, signer), nil
+	return n.shared.Publisher(info.Origin, signer, old...), nil
 }
 
 // checkOutside refuses what lies inside a home, ours or another: keys and

@@ -17,7 +17,7 @@ func (a *app) corpusCommand() *cobra.Command {
 		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.corpusListCommand(), a.corpusShowCommand(), a.corpusCreateCommand(), a.corpusKeyCommand(), a.corpusWitnessCommand())
+	cmd.AddCommand(a.corpusListCommand(), a.corpusShowCommand(), a.corpusCreateCommand(), a.corpusKeyCommand(), a.corpusRotationsCommand(), a.corpusWitnessCommand())
 	return cmd
 }
 
@@ -53,7 +53,13 @@ func (a *app) corpusShowCommand() *cobra.Command {
 				}
 				for _, c := range res.Corpora {
 					if c.Origin == words[0] || c.Own && c.Name == words[0] {
-						return a.emit(c, func(l *lines) { printCorpora(l, []api.CorpusInfo{c}) })
+						return a.emit(c, func(l *lines) {
+							printCorpora(l, []api.CorpusInfo{c})
+							l.printf("  key      %s", c.Key)
+							for _, k := range c.ReplacedKeys {
+								l.printf("  replaced %s", k)
+							}
+						})
 					}
 				}
 				return api.NewError(api.CodeNotFound, fmt.Errorf("no corpus %q on this node", words[0]), "see which there are: arborist corpus list")
@@ -75,24 +81,6 @@ func (a *app) corpusCreateCommand() *cobra.Command {
 					return err
 				}
 				return a.emit(res, func(l *lines) { printCorpora(l, []api.CorpusInfo{res}) })
-			})
-		},
-	}
-}
-
-func (a *app) corpusKeyCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "key NAME",
-		Short:   "Print the verifier key that checks a corpus's proofs",
-		Example: "  arborist corpus key main",
-		Args:    args(1, 1, "NAME"),
-		RunE: func(cmd *cobra.Command, words []string) error {
-			return a.with(cmd.Context(), func(s api.Service) error {
-				res, err := s.CorpusKey(cmd.Context(), words[0])
-				if err != nil {
-					return err
-				}
-				return a.emit(res, func(l *lines) { l.printf("%s", res.Key) })
 			})
 		},
 	}

@@ -67,6 +67,21 @@ func (c *Client) WitnessKey(ctx context.Context) (WitnessKeyResult, error) {
 	return ask[WitnessKeyResult](ctx, c, pathWitnessKey, empty{})
 }
 
+// RotateCorpus implements [Corpora].
+func (c *Client) RotateCorpus(ctx context.Context, name string) (CorpusInfo, error) {
+	return ask[CorpusInfo](ctx, c, pathRotate, nameRequest{name})
+}
+
+// RetireCorpusKey implements [Corpora].
+func (c *Client) RetireCorpusKey(ctx context.Context, name string) (CorpusInfo, error) {
+	return ask[CorpusInfo](ctx, c, pathRetire, nameRequest{name})
+}
+
+// CorpusRotations implements [Corpora].
+func (c *Client) CorpusRotations(ctx context.Context, name string) (RotationsResult, error) {
+	return ask[RotationsResult](ctx, c, pathRotations, nameRequest{name})
+}
+
 // PeerID implements [Network].
 func (c *Client) PeerID(ctx context.Context) (PeerIDResult, error) {
 	return ask[PeerIDResult](ctx, c, pathPeerID, empty{})

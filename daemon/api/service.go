@@ -57,6 +57,12 @@ type Corpora interface {
 	ListCorpora(ctx context.Context) (CorporaResult, error)
 	CreateCorpus(ctx context.Context, name string) (CorpusInfo, error)
 	CorpusKey(ctx context.Context, name string) (CorpusKeyResult, error)
+	// RotateCorpus gives an own corpus a new key. The old one signs beside it
+	// until RetireCorpusKey drops its secret.
+	RotateCorpus(ctx context.Context, name string) (CorpusInfo, error)
+	RetireCorpusKey(ctx context.Context, name string) (CorpusInfo, error)
+	// CorpusRotations returns the rotations file of a corpus.
+	CorpusRotations(ctx context.Context, name string) (RotationsResult, error)
 	// WitnessCorpus makes this node a witness of a corpus that it follows: it
 	// cosigns each head that it accepts from then on, for everybody to see.
 	WitnessCorpus(ctx context.Context, req WitnessRequest) (CorpusInfo, error)
@@ -254,6 +260,9 @@ type CorpusInfo struct {
 	Own       bool   `json:"own"`
 	Witness   bool   `json:"witness"`        // this node cosigns its heads
 	Peer      string `json:"peer,omitempty"` // who serves it, in [Network.PeerCorpora]
+	// Key is the verifier key, ReplacedKeys those before it, oldest first.
+	Key          string   `json:"key,omitempty"`
+	ReplacedKeys []string `json:"replaced_keys,omitempty"`
 	// Witnesses have cosigned the head, as far as this node knows them.
 	Witnesses []WitnessInfo `json:"witnesses,omitzero"`
 	// Evidence is what is kept against its publisher, oldest first; see
@@ -292,6 +301,20 @@ type EvidenceInfo struct {
 type CorpusKeyResult struct {
 	Name string `json:"name"`
 	Key  string `json:"key"`
+}
+
+// RotationsResult holds the rotations file of a corpus, and what is in it.
+type RotationsResult struct {
+	Name      string         `json:"name"`
+	File      string         `json:"file"`
+	Rotations []RotationInfo `json:"rotations"`
+}
+
+// RotationInfo is one change of a corpus's key.
+type RotationInfo struct {
+	Old  string `json:"old"`  // verifier key
+	New  string `json:"new"`  // verifier key
+	Size uint64 `json:"size"` // records in the log at that time
 }
 
 // PeerIDResult is the node's own address.
