@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"arborist/proof"
+	"arborist/shard"
+)
+
+// A kill can leave the key files of a rotation at any of these steps; each time
+// the corpus has a key to sign with, and the files settle.
+func TestKilledRotationLeavesAKeyThatSigns(t *testing.T) {
+	for _, step := range []string{"key written", "rotated", "old key linked", "done"} {
+		home := Home(t.TempDir())
+		if err := home.makeFolders(); err != nil {
+			t.Fatal(err)
+		}
+		if err := shard.CreateShared(home.Shards(), 1); err != nil {
+			t.Fatal(err)
+		}
+		shared, err := shard.OpenShared(home.Shards())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer shared.Close()
+		ctx, id := t.Context(), "12D3KooWGzxzKZYveHXtpG6AsrUJBcWxHBFS2HsEoGTxrMLvKXtf"
+		info, err := createCorpus(ctx, home, shared, id, "main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, err := loadSigner(home, "main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := nextSigner(home, info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := old
+		if step != "key written" {
+			want = next
+			if _, err := shared.Corpora().Rotate(ctx, info.Origin, old, next); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if step == "old key linked" {
+			if err := os.Link(home.CorpusKey("main"), home.OldCorpusKey("main")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if info, err = createCorpus(ctx, home, shared, id, "main"); err != nil {
+				t.Fatalf("%s: %v", step, err)
+			}
+			present, beside, err := corpusSigners(home, info)
+			if err != nil || present.Verifier().String() != want.Verifier().String() || len(beside) != map[bool]int{true: 0, false: 1}[want == old] {
+				t.Fatalf("%s: %v signs with %d beside, %v", step, present, len(beside), err)
+			}
+			if _, err := shared.Corpora().Append(ctx, info.Origin, present, []proof.Record{}, beside...); err != nil {
+				t.Errorf("%s: %v", step, err)
+			}
+		}
+		if left, _ := filepath.Glob(filepath.Join(home.Keys(), "*.next.key")); (len(left) > 0) != (want == old) {
+			t.Errorf("%s: left %v", step, left)
+		}
+	}
+}
