@@ -12,7 +12,7 @@ ARB     := $(BIN)/arborist
 CONCURRENT := ./ingest ./ingest/source ./shard/... ./crawl/... ./peer/... ./daemon/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race bench lint fmt crawl-ingest query
+.PHONY: help build demo test race crash bench lint fmt crawl-ingest query
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,6 +29,10 @@ test: ## run all tests
 
 race: ## run the tests of the concurrent packages with the race detector
 	$(GO) test -tags $(TAGS) -race $(CONCURRENT)
+
+crash: ## rebuild and check IMAGES=2000 disks that a power cut could leave, and as many after failed fsyncs (SEED=1)
+	ARBORIST_CRASH_IMAGES=$(or $(IMAGES),2000) ARBORIST_CRASH_SEED=$(or $(SEED),1) \
+		$(GO) test -tags $(TAGS) -count=1 -timeout 1h -v ./internal/arbtest/crash
 
 bench: ## run the benchmarks; they report ratios measured in one run
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1s ./...

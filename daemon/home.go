@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"arborist/daemon/api"
+	"arborist/shard"
 )
 
 // A Home is the folder that holds a node: docs/cli.md has its layout.
@@ -68,10 +68,11 @@ func (h Home) check() (Config, error) {
 	return cfg, nil
 }
 
-// makeFolders makes the home's folders, none of them open to other users.
+// makeFolders makes the home's folders, none of them open to other users, and
+// makes their names durable.
 func (h Home) makeFolders() error {
 	for _, dir := range []string{string(h), h.Keys(), h.Private(), filepath.Dir(h.CrawlDB())} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := shard.MakeFolder(dir); err != nil {
 			return fmt.Errorf("make home: %w", err)
 		}
 	}

@@ -42,7 +42,7 @@ func TestInitCutShortIsDoneAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, missing := range []string{"config.toml", "config.toml shards", "config.toml keys/corpus-main.key shards/corpora.db", "config.toml crawl"} {
+	for _, missing := range []string{"config.toml", "config.toml shards", "config.toml keys/corpus-main.key shards/corpora.db", "config.toml crawl", "config.toml shards/03.db", "config.toml shards/00.db shards/02.db"} {
 		home := Home(filepath.Join(t.TempDir(), "cut"))
 		if err := os.CopyFS(string(home), os.DirFS(string(whole))); err != nil {
 			t.Fatal(err)

@@ -47,8 +47,16 @@ func Init(ctx context.Context, home Home, shards int) (res InitResult, err error
 	}
 	defer l.release()
 
-	if shards == 0 && !hasShards(home) {
-		shards = DefaultShards
+	if shards == 0 {
+		begun, err := shard.SetSize(home.Shards())
+		switch {
+		case err != nil:
+			return res, explain(err)
+		case begun == 0:
+			shards = DefaultShards
+		case isNew: // an init was cut short: it is completed as it was begun
+			shards = begun
+		}
 	}
 	if shards != 0 {
 		if err := shard.CreateShared(home.Shards(), shards); err != nil {
@@ -77,12 +85,6 @@ func Init(ctx context.Context, home Home, shards int) (res InitResult, err error
 	return InitResult{Home: string(home), PeerID: id, Shards: shared.Shards(), New: isNew}, nil
 }
 
-// hasShards reports whether a set is there, whose number of files then counts.
-func hasShards(home Home) bool {
-	_, err := os.Stat(filepath.Join(home.Shards(), "00.db"))
-	return err == nil
-}
-
 // writeNew writes a file that must not be there yet, whole and durable or not
 // at all, readable by the owner alone.
 func writeNew(path string, b []byte) error {
@@ -97,5 +99,8 @@ func writeNew(path string, b []byte) error {
 		// Unlike a rename, a link never replaces a file that came meanwhile.
 		err = os.Link(tmp, path)
 	}
-	return errors.Join(err, os.Remove(tmp))
+	if err := errors.Join(err, os.Remove(tmp)); err != nil {
+		return err
+	}
+	return shard.SyncFolder(filepath.Dir(path))
 }

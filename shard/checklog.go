@@ -42,6 +42,7 @@ func (s *Shared) checkLog(ctx context.Context, info corpus.Info, report func(str
 	if err != nil {
 		return err
 	}
+	unlisted := make(map[place]bool)
 	for _, f := range s.files {
 		rows, err := f.reader.QueryContext(ctx, "SELECT "+versionColumns+" FROM "+versionTables+" WHERE l.current = 1 AND o.origin = ?", info.Origin)
 		if err != nil {
@@ -55,22 +56,26 @@ func (s *Shared) checkLog(ctx context.Context, info corpus.Info, report func(str
 			p := placeOf(info.Origin, v.Location.URI)
 			if listed[p] != v.Root {
 				report("document %s at %s is stored and not listed; add it again", v.Root, v.Location.URI)
-			}
-			if listed[p] == v.Root {
+				unlisted[p] = true
+			} else {
 				delete(listed, p)
 			}
 		}
 	}
 	// What is left is listed and not current: say whether it is there at all.
 	var roots []document.Root
-	for _, root := range listed {
-		roots = append(roots, root)
+	var places []place
+	for p, root := range listed {
+		roots, places = append(roots, root), append(places, p)
 	}
 	has, err := s.Has(ctx, roots)
 	if err != nil {
 		return err
 	}
 	for i, root := range roots {
+		if has[i] && unlisted[places[i]] {
+			continue // it gave way to the document that was reported above
+		}
 		if has[i] {
 			report("document %s is listed and not current at its URI", root)
 		} else {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"arborist/document"
 )
@@ -25,6 +26,7 @@ type File struct {
 	number, total int // place in the set
 
 	turn     chan struct{} // holds one token; who has it may Put into the set
+	doubt    atomic.Bool   // guarded by the writer's connection; a sync may have failed: see surely
 	verified *rootCache    // documents hashed whole, where foreign
 	overlaps *overlapCache
 }
@@ -83,6 +85,10 @@ func attachFile(path string, kind Kind, schema string) (_ *File, err error) {
 	ctx := context.Background()
 	if err := checkSchema(ctx, f.writer, kind); err != nil {
 		return nil, err
+	}
+	f.doubt.Store(true) // of what the process before us may have left
+	if err := f.makeSure(ctx); err != nil && !errors.Is(err, ErrFull) {
+		return nil, err // on a full disk it can be read; see put and Write
 	}
 	if schema != "" {
 		err := f.Write(ctx, func(tx *sql.Tx) error {
@@ -143,17 +149,7 @@ func create(path string, kind Kind, number, total int) error {
 	if err := os.Rename(temp, path); err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes names in a directory durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return SyncFolder(filepath.Dir(path))
 }
 
 // Path returns where the file is.
@@ -190,7 +186,7 @@ func (f *File) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 	if f.writer == nil {
 		return f.fail(ErrReadOnly)
 	}
-	conn, err := f.writer.Conn(ctx)
+	conn, err := f.surely(ctx)
 	if err != nil {
 		return f.fail(err)
 	}
@@ -210,10 +206,47 @@ func (f *File) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 		// After a failed fsync nobody knows what is on disk. The connection is
 		// dropped, so that the next one reads what there is instead of trying the
 		// same pages again and calling that success.
+		f.doubt.Store(true)
 		conn.Raw(func(any) error { return driver.ErrBadConn })
 		return f.fail(fmt.Errorf("commit: %w", err))
 	}
 	return nil
+}
+
+// surely returns the writer's connection, which the caller closes, after it has
+// moved the write-ahead log into the file where a sync may have failed, in this
+// process or in one that died of it. The log may then hold commits that can be
+// read and are not on the disk, that no later sync of the log brings there, and
+// behind which a power cut would lose whatever is written next. What is moved
+// is synced with the file, and the log starts again.
+func (f *File) surely(ctx context.Context) (*sql.Conn, error) {
+	conn, err := f.writer.Conn(ctx)
+	if err != nil || !f.doubt.Load() {
+		return conn, err
+	}
+	var busy, frames, moved int
+	err = conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved)
+	if err == nil && busy != 0 {
+		err = errors.New("another process reads the file")
+	}
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("sync write-ahead log: %w", err)
+	}
+	f.doubt.Store(false)
+	return conn, nil
+}
+
+// makeSure makes certain that what can be read is durable.
+func (f *File) makeSure(ctx context.Context) error {
+	if !f.doubt.Load() {
+		return nil
+	}
+	conn, err := f.surely(ctx)
+	if err == nil {
+		err = conn.Close()
+	}
+	return f.fail(err)
 }
 
 // snapshot begins a read transaction, which sees one state of the file, and

@@ -47,6 +47,10 @@ func put(ctx context.Context, files []*File, entries []document.Entry) ([]docume
 	}
 	defer func() { files[0].turn <- struct{}{} }()
 
+	// What is found to be there already must be durable as well.
+	if err := each(len(files), func(i int) error { return files[i].makeSure(ctx) }); err != nil {
+		return nil, fmt.Errorf("put: %w", err)
+	}
 	outcomes := make([]document.Outcome, 0, len(entries))
 	for len(entries) > 0 {
 		wave := distinct(entries)

@@ -29,6 +29,8 @@ import (
 	"fmt"
 
 	"github.com/mattn/go-sqlite3"
+
+	"arborist/shard/corpus"
 )
 
 // A Kind says what a file is for. It is the application_id in the file's
@@ -71,6 +73,9 @@ var (
 	ErrReadOnly = errors.New("opened read-only")
 	// ErrLocation: a location that cannot be stored.
 	ErrLocation = errors.New("location is not valid")
+	// ErrFull: the disk is full. What is stored can be read; the same call again
+	// succeeds when there is space.
+	ErrFull = corpus.ErrFull
 	// ErrSet: the files of a folder do not form one set of shards.
 	ErrSet = errors.New("not a complete set of shards")
 )
@@ -111,8 +116,12 @@ func (f *File) judge(err error) error {
 	return damage(err)
 }
 
+// damage gives SQLite's findings about a file the names that callers know.
 func damage(err error) error {
 	var se sqlite3.Error
+	if corpus.IsFull(err) && !errors.Is(err, ErrFull) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
 	if !errors.Is(err, ErrCorrupt) && errors.As(err, &se) && (se.Code == sqlite3.ErrCorrupt || se.Code == sqlite3.ErrNotADB) {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}

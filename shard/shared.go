@@ -56,7 +56,7 @@ func createShared(dir string, shards int) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := MakeFolder(dir); err != nil {
 		return err
 	}
 	there, err := shardNumbers(dir)
@@ -87,6 +87,24 @@ func createShared(dir string, shards int) error {
 		}
 	}
 	return nil
+}
+
+// SetSize returns how many files the set of a folder has by what they say,
+// also where [CreateShared] was interrupted and has not made all of them; 0
+// where it has made none.
+func SetSize(dir string) (int, error) {
+	there, err := shardNumbers(dir)
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
+	}
+	for number := range there {
+		f, err := openShard(dir, number)
+		if err != nil {
+			return 0, err
+		}
+		return f.total, f.Close()
+	}
+	return 0, err
 }
 
 // OpenShared opens the set of shards of a folder. It refuses, naming the file:

@@ -82,6 +82,9 @@ var (
 	ErrBehind = errors.New("corpus: own log is behind a head signed before")
 	// ErrCorrupt: the file does not hold what it held when it was written.
 	ErrCorrupt = errors.New("corpus: stored log is damaged")
+	// ErrFull: the disk is full. What is stored can be read; the same call again
+	// succeeds when there is space.
+	ErrFull = errors.New("the disk is full")
 	// ErrForeign: the file is not a file of corpora.
 	ErrForeign = errors.New("corpus: not a file of corpora")
 	// ErrNewer: the file was made by a newer version.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -203,6 +204,9 @@ func within(ctx context.Context, db *sql.DB, fn func(*sql.Tx) error) error {
 // classify gives SQLite's findings about the file the names that callers know.
 func classify(err error) error {
 	var e sqlite3.Error
+	if IsFull(err) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
 	if errors.As(err, &e) {
 		switch e.Code {
 		case sqlite3.ErrNotADB:
@@ -212,6 +216,16 @@ func classify(err error) error {
 		}
 	}
 	return err
+}
+
+// IsFull reports whether an error is SQLite's or the system's way to say that
+// no space is left.
+func IsFull(err error) bool {
+	var e sqlite3.Error
+	if errors.As(err, &e) && (e.Code == sqlite3.ErrFull || e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT) {
+		return true
+	}
+	return errors.Is(err, ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // hold takes the lock of one log for a call that spans several transactions.

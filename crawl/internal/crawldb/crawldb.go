@@ -62,7 +62,7 @@ type DB struct {
 // Open opens the database and makes it, with its folder, where there is none.
 // Errors are those of [shard.OpenFile].
 func Open(path string) (*DB, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := shard.MakeFolder(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("open crawl db: %w", err)
 	}
 	file, err := shard.OpenFile(path, shard.KindPrivate, schemaSQL)
