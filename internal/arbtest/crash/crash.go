@@ -13,8 +13,9 @@
 // be there or not, each piece by itself and in any order, and a write may be
 // torn between sectors. After an fsync of a file that failed, what it was to
 // bring to the disk never becomes certain, whatever a later fsync says (as in
-// Linux, which forgets the error with the dirty pages); a file system that could
-// not write its names goes read-only, so for them another sync counts. Bytes outside a write are never
+// Linux, which forgets the error with the dirty pages). One of a folder counts
+// although it failed: SQLite ignores that error, and a file system that cannot
+// write names takes no more writes at all. Bytes outside a write are never
 // damaged by it: SQLite relies on that as well (powersafe overwrite).
 //
 // It sees no writes through shared maps and refuses a program that makes one,

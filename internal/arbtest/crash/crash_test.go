@@ -226,7 +226,7 @@ func TestOneImageAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := max(0, s.Cut-30); i < s.Cut; i++ {
+	for i := max(0, s.Cut-number(t, "ARBORIST_CRASH_OPS", 30)); i < s.Cut; i++ {
 		t.Logf("%6d %v", i, log.Ops[i])
 	}
 	for i, u := range plan.Uncertain(s.Cut) {

@@ -156,10 +156,8 @@ func (d *disk) sync(i, node int, o Op, l *Log) {
 		switch {
 		case l.Ops[d.effects[e].op].End >= o.Begin:
 			later = append(later, e)
-		case !o.Failed:
+		case !o.Failed || d.effects[e].node < 0:
 			d.effects[e].certain = i
-		case d.effects[e].node < 0:
-			later = append(later, e)
 		}
 	}
 	d.unsure[node] = later
