@@ -1,0 +1,165 @@
+package index
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// maxOccurrences is how many words a [Builder] should hold at most: at 16 bytes
+// each, and as much again while it writes.
+const maxOccurrences = 2 << 20
+
+// A Builder inverts passages in memory. The zero Builder is ready for use, and
+// again after Write.
+type Builder struct {
+	ids     map[string]uint32
+	terms   []string
+	count   []uint32     // occurrences of each term
+	words   []occurrence // of all passages, in their order
+	lengths []byte
+	length  uint32 // of the passage that is being added
+}
+
+// An occurrence is a term at a place.
+type occurrence struct{ term, doc, pos uint32 }
+
+// Term adds the next word of the passage. Words beyond what a passage can have
+// are left out.
+func (b *Builder) Term(term []byte) {
+	if b.length == maxWords || len(term) > MaxTerm || len(term) == 0 {
+		return
+	}
+	id, ok := b.ids[string(term)]
+	if !ok {
+		if b.ids == nil {
+			b.ids = make(map[string]uint32)
+		}
+		id = uint32(len(b.terms))
+		s := string(term)
+		b.ids[s] = id
+		b.terms = append(b.terms, s)
+		b.count = append(b.count, 0)
+	}
+	b.count[id]++
+	b.words = append(b.words, occurrence{id, uint32(b.Passages()), b.length})
+	b.length++
+}
+
+// EndPassage ends the passage and returns its length in words.
+func (b *Builder) EndPassage() (words int) {
+	words = int(b.length)
+	b.lengths = binary.LittleEndian.AppendUint16(b.lengths, uint16(words))
+	b.length = 0
+	return words
+}
+
+// Passages returns how many passages were ended.
+func (b *Builder) Passages() int { return len(b.lengths) / 2 }
+
+// Full reports whether the passages should be written before more are added.
+func (b *Builder) Full() bool { return len(b.words) >= maxOccurrences }
+
+// Write writes the passages, of which the first gets the number first, as a
+// segment whose rows start at base, and forgets them. There must be at least one.
+func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
+	w := newSegmentWriter(put, base)
+	order, ends := b.sort()
+	var list encoder
+	var positions []uint32
+	from := 0
+	for i, id := range order {
+		words := b.words[from:ends[i]]
+		from = ends[i]
+		list.reset()
+		for j := 0; j < len(words); {
+			doc := words[j].doc
+			positions = positions[:0]
+			for ; j < len(words) && words[j].doc == doc; j++ {
+				positions = append(positions, words[j].pos)
+			}
+			list.add(doc, positions)
+		}
+		list.finish()
+		if err := w.add([]byte(b.terms[id]), &list); err != nil {
+			return Segment{}, err
+		}
+	}
+	n := int64(b.Passages())
+	rows, err := w.close(b.lengths)
+	if err != nil {
+		return Segment{}, err
+	}
+	b.reset()
+	return Segment{Level: level(n), First: first, Passages: n, Base: base, Rows: rows}, nil
+}
+
+// WriteNegative writes how many of the passages hold each term, as a negative
+// segment, and forgets the passages.
+func (b *Builder) WriteNegative(put PutRow, base int64) (Segment, error) {
+	w := newSegmentWriter(put, base)
+	order, ends := b.sort()
+	from := 0
+	for i, id := range order {
+		words := b.words[from:ends[i]]
+		from = ends[i]
+		e := entry{term: []byte(b.terms[id])}
+		last := uint32(1<<32 - 1)
+		for _, o := range words {
+			if o.doc != last {
+				e.n, last = e.n+1, o.doc
+			}
+		}
+		if err := w.entry(&e); err != nil {
+			return Segment{}, err
+		}
+	}
+	level := level(int64(b.Passages()))
+	rows, err := w.close(nil)
+	if err != nil {
+		return Segment{}, err
+	}
+	b.reset()
+	return Segment{Level: level, Negative: true, Base: base, Rows: rows}, nil
+}
+
+// sort brings the words into the order of terms, and those of one term into
+// that of passages. It returns the terms in order and where each one's words end.
+func (b *Builder) sort() (order []uint32, ends []int) {
+	order = make([]uint32, len(b.terms))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(x, y uint32) int { return cmp.Compare(b.terms[x], b.terms[y]) })
+	// A counting sort: every term knows where its words go.
+	at := make([]int, len(order))
+	ends = make([]int, len(order))
+	sum := 0
+	for i, id := range order {
+		at[id] = sum
+		sum += int(b.count[id])
+		ends[i] = sum
+	}
+	sorted := make([]occurrence, len(b.words))
+	for _, o := range b.words {
+		sorted[at[o.term]] = o
+		at[o.term]++
+	}
+	b.words = sorted
+	return order, ends
+}
+
+func (b *Builder) reset() {
+	clear(b.ids)
+	b.terms, b.count, b.words, b.lengths = b.terms[:0], b.count[:0], b.words[:0], nil
+}
+
+// level returns the level of a segment with so many passages: 0 up to 64, one
+// more for each factor of [mergeWidth].
+func level(passages int64) int {
+	l := 0
+	for n := int64(64); passages > n; n *= mergeWidth {
+		l++
+	}
+	return l
+}

@@ -1,0 +1,42 @@
+package index
+
+import "encoding/binary"
+
+// A buffer is bytes that are read from the front. After the first read past
+// its end it is bad, and everything that it gives is zero.
+type buffer struct {
+	b   []byte
+	bad bool
+}
+
+// uint takes a varint off.
+func (b *buffer) uint() uint64 {
+	v, n := binary.Uvarint(b.b)
+	if n <= 0 {
+		b.b, b.bad = nil, true
+		return 0
+	}
+	b.b = b.b[n:]
+	return v
+}
+
+// uint32 takes off a varint that has to fit.
+func (b *buffer) uint32() uint32 {
+	v := b.uint()
+	if v > 1<<32-1 {
+		b.b, b.bad = nil, true
+		return 0
+	}
+	return uint32(v)
+}
+
+// take takes n bytes off.
+func (b *buffer) take(n uint64) []byte {
+	if n > uint64(len(b.b)) {
+		b.b, b.bad = nil, true
+		return nil
+	}
+	t := b.b[:n:n]
+	b.b = b.b[n:]
+	return t
+}

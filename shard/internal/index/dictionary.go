@@ -1,0 +1,132 @@
+package index
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sort"
+)
+
+const (
+	// MaxTerm is the longest term, in bytes.
+	MaxTerm = 255
+	// blockBytes is the size at which a dictionary block is closed: what fits
+	// into one page of SQLite together with the row's own overhead.
+	blockBytes = 3500
+	// inlineBytes is the longest list, postings and positions, that stands in
+	// the dictionary itself.
+	inlineBytes = 400
+)
+
+// A dictionary block is terms in order. Each has: length of the prefix that it
+// shares with the one before, length of the rest, the rest; the number of its
+// postings; then either
+//
+//	bytes of postings << 1, bytes of positions, postings, positions
+//
+// for at most one block, or, for a list in rows of its own,
+//
+//	number of parts << 1 | 1, row of the first counted from the segment's base, for each part the difference of its last passage
+type entry struct {
+	term      []byte
+	n         uint64
+	docs, pos []byte // inline; one block
+	row       uint64
+	parts     []uint32 // last passage of each part
+}
+
+// appendEntry writes an entry behind one with the term before.
+func appendEntry(b, before []byte, e *entry) []byte {
+	shared := 0
+	for shared < min(len(before), len(e.term)) && before[shared] == e.term[shared] {
+		shared++
+	}
+	b = binary.AppendUvarint(b, uint64(shared))
+	b = binary.AppendUvarint(b, uint64(len(e.term)-shared))
+	b = append(b, e.term[shared:]...)
+	b = binary.AppendUvarint(b, e.n)
+	if e.parts == nil {
+		b = binary.AppendUvarint(b, uint64(len(e.docs))<<1)
+		b = binary.AppendUvarint(b, uint64(len(e.pos)))
+		b = append(b, e.docs...)
+		return append(b, e.pos...)
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.parts))<<1|1)
+	b = binary.AppendUvarint(b, e.row)
+	from := uint32(0)
+	for _, last := range e.parts {
+		b = binary.AppendUvarint(b, uint64(last-from))
+		from = last
+	}
+	return b
+}
+
+// A blockReader reads the entries of a dictionary block. Its entry is valid
+// until the next one is read.
+type blockReader struct {
+	buffer
+	entry    entry
+	read     int
+	negative bool // entries have a number alone
+}
+
+// next reads the next entry; at the end of the block it returns false.
+func (r *blockReader) next() (bool, error) {
+	if len(r.b) == 0 && !r.bad {
+		return false, nil
+	}
+	e := &r.entry
+	shared, rest := r.uint(), r.uint()
+	if shared > uint64(len(e.term)) || rest > MaxTerm || shared+rest > MaxTerm {
+		return false, formatErrorf("a term is over %d bytes", MaxTerm)
+	}
+	suffix := r.take(rest)
+	if r.bad {
+		return false, formatErrorf("a dictionary block is cut off")
+	}
+	if r.read > 0 && bytes.Compare(suffix, e.term[shared:]) <= 0 {
+		return false, formatErrorf("terms do not ascend")
+	}
+	e.term = append(e.term[:shared], suffix...)
+	e.n = r.uint()
+	e.docs, e.pos, e.parts, e.row = nil, nil, nil, 0
+	v := r.uint()
+	if v&1 == 0 {
+		pos := r.uint()
+		e.docs = r.take(v >> 1)
+		e.pos = r.take(pos)
+		if e.n > blockLen && !r.negative || r.negative && len(e.docs)+len(e.pos) > 0 {
+			return false, formatErrorf("a term has %d postings in the dictionary", e.n)
+		}
+	} else if err := r.parts(v >> 1); err != nil {
+		return false, err
+	}
+	if r.bad || e.n == 0 || len(e.term) == 0 {
+		return false, formatErrorf("a dictionary block is cut off")
+	}
+	r.read++
+	return true, nil
+}
+
+func (r *blockReader) parts(n uint64) error {
+	e := &r.entry
+	e.row = r.uint()
+	if n > uint64(len(r.b)) || n != (e.n+blockLen*partLen-1)/(blockLen*partLen) {
+		return formatErrorf("a term has %d postings in %d parts", e.n, n)
+	}
+	e.parts = make([]uint32, n)
+	last := uint64(0)
+	for i := range e.parts {
+		d := r.uint()
+		if last += d; d == 0 && i > 0 || last > 1<<32-1 {
+			return formatErrorf("parts do not ascend")
+		}
+		e.parts[i] = uint32(last)
+	}
+	return nil
+}
+
+// findBlock returns the number of the block that would hold a term, -1 where
+// the term is before all of them. Firsts holds the first term of each block.
+func findBlock(firsts []string, term string) int {
+	return sort.Search(len(firsts), func(i int) bool { return firsts[i] > term }) - 1
+}

@@ -1,0 +1,227 @@
+package index
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// A Clause is what a passage must have: words next to each other, or with
+// Prefix any word that starts with the only one of Words.
+type Clause struct {
+	Words  []string
+	Prefix bool
+}
+
+// Matches are the passages that a clause matches, segment by segment.
+type Matches struct {
+	reader *Reader
+	term   string  // where a single word is looked for, whose lists are not read yet
+	lists  []found // of each segment
+}
+
+// found is what a clause matches in a segment: a list that is still to be read,
+// or passages with frequencies.
+type found struct {
+	entry     entry
+	docs, tfs []uint32
+}
+
+// Find looks a clause up. A single word costs the look-up alone; for phrases
+// and prefixes the lists are read.
+func (r *Reader) Find(ctx context.Context, c Clause) (*Matches, error) {
+	m := &Matches{reader: r, lists: make([]found, len(r.segments))}
+	if len(c.Words) == 1 && !c.Prefix {
+		m.term = c.Words[0]
+	}
+	for i, s := range r.segments {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var err error
+		switch {
+		case c.Prefix:
+			m.lists[i], err = r.prefix(ctx, s, c.Words[0])
+		case len(c.Words) == 1:
+			m.lists[i].entry, _, err = r.lookup(s, m.term)
+		default:
+			m.lists[i], err = r.phrase(ctx, s, c.Words)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Count returns how many passages match that are in none of the ranges of two
+// unions: dead passages of the index, and others to be left out.
+func (m *Matches) Count(dead, out []Range) (n int64, err error) {
+	if m.term == "" {
+		w := walk{Union(dead, out)}
+		for i, s := range m.reader.segments {
+			for _, d := range m.lists[i].docs {
+				if !w.holds(s.First + int64(d)) {
+					n++
+				}
+			}
+		}
+		return n, nil
+	}
+	if n, err = m.reader.count(m.term); err != nil || len(out) == 0 {
+		return n, err
+	}
+	in, err := m.within(out, dead)
+	return n - in, err
+}
+
+// within counts the matches in the ranges of a union that are not dead.
+func (m *Matches) within(ranges, dead []Range) (n int64, err error) {
+	w := walk{dead}
+	for i, s := range m.reader.segments {
+		st := m.stream(i)
+		for _, r := range ranges {
+			first, end := max(r.First-s.First, 0), min(r.End-s.First, s.Passages)
+			if first >= end {
+				continue
+			}
+			more, err := st.seek(uint32(first))
+			for ; more && int64(st.doc()) < end; more, err = st.next() {
+				if !w.holds(s.First + int64(st.doc())) {
+					n++
+				}
+			}
+			if err != nil {
+				return 0, err
+			}
+			if !more {
+				break
+			}
+		}
+	}
+	return n, nil
+}
+
+// prefix finds passages with a word that starts with prefix.
+func (r *Reader) prefix(ctx context.Context, s *segment, prefix string) (f found, err error) {
+	var entries []entry
+	err = r.scan(s, max(0, findBlock(s.head.firsts, prefix)), func(e *entry) bool {
+		starts := strings.HasPrefix(string(e.term), prefix)
+		if starts {
+			entries = append(entries, *e)
+		}
+		return starts || string(e.term) < prefix
+	}, len(s.head.firsts))
+	if err != nil || len(entries) == 0 {
+		return f, err
+	}
+	sum := make([]uint32, s.Passages)
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return f, err
+		}
+		c := r.open(s, e)
+		for {
+			more, err := c.next()
+			if err != nil {
+				return f, err
+			}
+			if !more {
+				break
+			}
+			sum[c.doc()] += c.tf()
+		}
+	}
+	for doc, tf := range sum {
+		if tf > 0 {
+			f.docs, f.tfs = append(f.docs, uint32(doc)), append(f.tfs, tf)
+		}
+	}
+	return f, nil
+}
+
+// phrase finds passages in which words stand next to each other.
+func (r *Reader) phrase(ctx context.Context, s *segment, words []string) (f found, err error) {
+	cursors := make([]*cursor, len(words))
+	order := make([]int, len(words))
+	for i, w := range words {
+		e, ok, err := r.lookup(s, w)
+		if err != nil || !ok {
+			return f, err
+		}
+		cursors[i], order[i] = r.open(s, e), i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmpUint(cursors[a].e.n, cursors[b].e.n) })
+	var at, next []uint32
+	for steps := 1; ; steps++ {
+		if steps%1024 == 0 && ctx.Err() != nil {
+			return f, ctx.Err()
+		}
+		// The rarest word leads; the others follow it.
+		doc, ok, err := together(cursors, order)
+		if err != nil || !ok {
+			return f, err
+		}
+		if at, err = cursors[0].positions(at[:0]); err != nil {
+			return f, err
+		}
+		for i := 1; i < len(cursors) && len(at) > 0; i++ {
+			if next, err = cursors[i].positions(next[:0]); err != nil {
+				return f, err
+			}
+			at = follow(at, next, uint32(i))
+		}
+		if len(at) > 0 {
+			f.docs, f.tfs = append(f.docs, doc), append(f.tfs, uint32(len(at)))
+		}
+	}
+}
+
+// together moves cursors to the next passage that all of them have. The first
+// one in order leads: it is moved on before anything is compared.
+func together(cursors []*cursor, order []int) (doc uint32, ok bool, err error) {
+	lead := cursors[order[0]]
+	more, err := lead.next()
+	for more && err == nil {
+		doc, moved := lead.doc(), false
+		for _, i := range order[1:] {
+			if more, err = cursors[i].seek(doc); err != nil || !more {
+				return 0, false, err
+			}
+			if d := cursors[i].doc(); d != doc {
+				more, err = lead.seek(d)
+				moved = true
+				break
+			}
+		}
+		if !moved {
+			return doc, true, nil
+		}
+	}
+	return 0, false, err
+}
+
+// follow keeps those of the places at that have the place by further on among
+// next. Both ascend.
+func follow(at, next []uint32, by uint32) []uint32 {
+	kept := at[:0]
+	for _, p := range at {
+		for len(next) > 0 && next[0] < p+by {
+			next = next[1:]
+		}
+		if len(next) > 0 && next[0] == p+by {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+func cmpUint(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,202 @@
+package index
+
+import (
+	"bytes"
+)
+
+// mergeWidth is how many segments of about one size become one.
+const mergeWidth = 8
+
+// Plan says which segments should become one next: all from the one returned
+// on, -1 where none should. Segments are all positive or all negative ones, in
+// the order in which they were made.
+//
+// A segment is merged about once for each factor of eight that the index grows
+// by, and a search meets about seven of each size.
+func Plan(segments []Segment) int {
+	top := 0
+	for _, s := range segments {
+		top = max(top, s.Level)
+	}
+	for l := 0; l <= top; l++ {
+		from := len(segments)
+		for from > 0 && segments[from-1].Level <= l {
+			from--
+		}
+		if len(segments)-from >= mergeWidth {
+			return from
+		}
+	}
+	return -1
+}
+
+// Merge writes one segment with everything that the positive segments of r
+// from number from on hold, but passages that dead says are dead.
+//
+// Dead passages may be left out only where no negative segment counts them any
+// more: by a merge of all segments.
+func (r *Reader) Merge(from int, dead func(passage int64) bool, put PutRow, base int64) (Segment, error) {
+	merged := r.segments[from:]
+	first := merged[0].First
+	end := merged[len(merged)-1].First + merged[len(merged)-1].Passages
+	m := &merger{reader: r, writer: newSegmentWriter(put, base), first: first, dead: dead}
+	m.lengths = make([]byte, 2*(end-first))
+	for _, s := range merged {
+		copy(m.lengths[2*(s.First-first):], s.head.lengths)
+	}
+	if dead != nil {
+		for i := range end - first {
+			if dead(first + i) {
+				m.lengths[2*i], m.lengths[2*i+1] = 0, 0
+			}
+		}
+	}
+	if err := m.run(merged); err != nil {
+		return Segment{}, err
+	}
+	rows, err := m.writer.close(m.lengths)
+	if err != nil {
+		return Segment{}, err
+	}
+	return Segment{Level: level(end - first), First: first, Passages: end - first, Base: base, Rows: rows}, nil
+}
+
+// MergeNegative writes one negative segment with what all of them say.
+func (r *Reader) MergeNegative(from int, put PutRow, base int64) (Segment, error) {
+	m := &merger{reader: r, writer: newSegmentWriter(put, base)}
+	top := 0
+	for _, s := range r.negative[from:] {
+		top = max(top, s.Level)
+	}
+	if err := m.run(r.negative[from:]); err != nil {
+		return Segment{}, err
+	}
+	rows, err := m.writer.close(nil)
+	if err != nil {
+		return Segment{}, err
+	}
+	return Segment{Level: top + 1, Negative: true, Base: base, Rows: rows}, nil
+}
+
+// A merger brings the terms of several segments into one order.
+type merger struct {
+	reader  *Reader
+	writer  *segmentWriter
+	first   int64 // passage
+	lengths []byte
+	dead    func(int64) bool
+	list    encoder
+}
+
+// A source is a segment that is being merged.
+type source struct {
+	segment *segment
+	blocks  blockReader
+	block   int
+	done    bool
+}
+
+func (m *merger) run(segments []*segment) error {
+	sources := make([]*source, len(segments))
+	for i, s := range segments {
+		sources[i] = &source{segment: s}
+		if err := m.advance(sources[i]); err != nil {
+			return err
+		}
+	}
+	var same []*source
+	var term []byte
+	for {
+		// Few sources: looking at each is as fast as a heap.
+		same = same[:0]
+		for _, s := range sources {
+			if s.done {
+				continue
+			}
+			c := -1
+			if len(same) > 0 {
+				c = bytes.Compare(s.blocks.entry.term, same[0].blocks.entry.term)
+			}
+			if c < 0 {
+				same = append(same[:0], s)
+			} else if c == 0 {
+				same = append(same, s)
+			}
+		}
+		if len(same) == 0 {
+			return nil
+		}
+		term = append(term[:0], same[0].blocks.entry.term...)
+		if err := m.term(term, same); err != nil {
+			return err
+		}
+		for _, s := range same {
+			if err := m.advance(s); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// advance moves a source to its next term.
+func (m *merger) advance(s *source) error {
+	for {
+		more, err := s.blocks.next()
+		if more || err != nil {
+			return err
+		}
+		if s.block == len(s.segment.head.firsts) {
+			s.done = true
+			return nil
+		}
+		// Not through the cache: each row is read once.
+		data, err := m.reader.get(s.segment.Base + s.segment.head.rows[s.block])
+		if err != nil {
+			return err
+		}
+		s.block++
+		s.blocks = blockReader{buffer: buffer{b: data}, negative: s.segment.Negative}
+	}
+}
+
+// term writes the lists of one term as one.
+func (m *merger) term(term []byte, sources []*source) error {
+	if sources[0].segment.Negative {
+		e := entry{term: term}
+		for _, s := range sources {
+			e.n += min(s.blocks.entry.n, 1<<40)
+		}
+		return m.writer.entry(&e)
+	}
+	m.list.reset()
+	uncached := &Reader{get: m.reader.get}
+	for _, s := range sources {
+		c := uncached.open(s.segment, s.blocks.entry)
+		if err := m.copy(c, uint32(s.segment.First-m.first)); err != nil {
+			return err
+		}
+	}
+	if m.list.n == 0 {
+		return nil // all of them are dead
+	}
+	m.list.finish()
+	return m.writer.add(term, &m.list)
+}
+
+// copy appends what a cursor reads, its passages moved up by a number.
+func (m *merger) copy(c *cursor, up uint32) error {
+	for {
+		more, err := c.next()
+		if !more || err != nil {
+			return err
+		}
+		if m.dead != nil && m.dead(c.s.First+int64(c.doc())) {
+			continue
+		}
+		raw, err := c.rawPositions()
+		if err != nil {
+			return err
+		}
+		m.list.addRaw(c.doc()+up, c.tf(), raw)
+	}
+}
