@@ -12,11 +12,12 @@ import (
 // A state is the row of the table state.
 type state struct {
 	generation, documents, chunks, bytes, passages, words int64
+	allWords, posting                                     int64
 }
 
 func readState(ctx context.Context, tx *sql.Tx) (s state, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT generation, documents, chunks, bytes, passages, words FROM state").
-		Scan(&s.generation, &s.documents, &s.chunks, &s.bytes, &s.passages, &s.words)
+	err = tx.QueryRowContext(ctx, "SELECT generation, documents, chunks, bytes, passages, words, all_words, posting FROM state").
+		Scan(&s.generation, &s.documents, &s.chunks, &s.bytes, &s.passages, &s.words, &s.allWords, &s.posting)
 	return s, err
 }
 
@@ -28,20 +29,23 @@ type applier struct {
 	tx      *sql.Tx
 	state   state
 	next    int64 // id of the next chunk
+	codec   *codec
+	index   *indexer
 	origins map[string]int64
 }
 
 var background = context.Background()
 
 // apply writes changes and retirements and keeps the counters.
-func apply(ctx context.Context, tx *sql.Tx, changes []change, retire []retirement) error {
+func (f *File) apply(ctx context.Context, tx *sql.Tx, changes []change, retire []retirement) error {
 	s, err := readState(background, tx)
 	if err != nil {
 		return err
 	}
-	a := &applier{tx: tx, state: s, origins: make(map[string]int64)}
+	a := &applier{tx: tx, state: s, codec: f.codec, origins: make(map[string]int64)}
+	a.index = &indexer{tx: tx, state: &a.state}
 	a.state.generation++
-	if err := tx.QueryRowContext(background, "SELECT coalesce(max(id), 0) + 1 FROM chunks").Scan(&a.next); err != nil {
+	if err := tx.QueryRowContext(background, "SELECT coalesce((SELECT id + chunks FROM documents ORDER BY id DESC LIMIT 1), 1)").Scan(&a.next); err != nil {
 		return err
 	}
 	for _, c := range changes {
@@ -57,8 +61,11 @@ func apply(ctx context.Context, tx *sql.Tx, changes []change, retire []retiremen
 			return err
 		}
 	}
-	return a.exec("UPDATE state SET generation = ?, documents = ?, chunks = ?, bytes = ?, passages = ?, words = ?",
-		a.state.generation, a.state.documents, a.state.chunks, a.state.bytes, a.state.passages, a.state.words)
+	if err := a.index.finish(); err != nil {
+		return err
+	}
+	return a.exec("UPDATE state SET generation = ?, documents = ?, chunks = ?, bytes = ?, passages = ?, words = ?, all_words = ?, posting = ?",
+		a.state.generation, a.state.documents, a.state.chunks, a.state.bytes, a.state.passages, a.state.words, a.state.allWords, a.state.posting)
 }
 
 func (a *applier) exec(query string, args ...any) error {
@@ -95,8 +102,10 @@ func (a *applier) change(c change) error {
 	if err != nil {
 		return err
 	}
-	if err := a.show(id, c.entry.Document); err != nil {
-		return err
+	if !fresh {
+		if err := a.setVisible(c.entry.Document.Root(), true); err != nil {
+			return err
+		}
 	}
 	return a.retireAll(c.retire)
 }
@@ -118,8 +127,12 @@ func (a *applier) store(d *document.Document) (id int64, fresh bool, err error) 
 		return id, false, err
 	}
 	id = a.next
-	err = a.exec("INSERT INTO documents (id, root, chunks, bytes, norm, chunker, words, visible, changed) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0)",
-		id, h.Root[:], int64(h.Chunks), int64(h.Bytes), h.Norm, h.Chunker)
+	words, err := a.index.add(id, d)
+	if err != nil {
+		return 0, false, err
+	}
+	err = a.exec("INSERT INTO documents (id, root, chunks, bytes, norm, chunker, words, visible, changed) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?)",
+		id, h.Root[:], int64(h.Chunks), int64(h.Bytes), h.Norm, h.Chunker, words, a.state.generation)
 	if err != nil {
 		return 0, false, err
 	}
@@ -130,9 +143,12 @@ func (a *applier) store(d *document.Document) (id int64, fresh bool, err error) 
 			return 0, false, err
 		}
 		hashes = append(hashes, leaf[:]...)
-		if err := a.exec("INSERT INTO chunks (id, text) VALUES (?, ?)", id+int64(i), d.Chunk(i)); err != nil {
-			return 0, false, err
-		}
+	}
+	err = a.codec.frames(d, func(first int, data []byte) error {
+		return a.exec("INSERT INTO texts (id, data) VALUES (?, ?)", id+int64(first), data)
+	})
+	if err != nil {
+		return 0, false, err
 	}
 	if err := a.exec("INSERT INTO leaves (document, hashes) VALUES (?, ?)", id, hashes); err != nil {
 		return 0, false, err
@@ -141,36 +157,14 @@ func (a *applier) store(d *document.Document) (id int64, fresh bool, err error) 
 	a.state.documents++
 	a.state.chunks += int64(h.Chunks)
 	a.state.bytes += int64(h.Bytes)
+	a.state.passages += int64(h.Chunks)
+	a.state.words += words
+	a.state.allWords += words
 	return id, true, nil
 }
 
-// show brings a document into the index, unless it is there.
-func (a *applier) show(id int64, d *document.Document) error {
-	var visible bool
-	if err := a.tx.QueryRowContext(background, "SELECT visible FROM documents WHERE id = ?", id).Scan(&visible); err != nil {
-		return err
-	}
-	if visible {
-		return nil
-	}
-	for i := range d.Chunks() {
-		if err := a.exec("INSERT INTO fts (rowid, text) VALUES (?, ?)", id+int64(i), string(d.Chunk(i))); err != nil {
-			return err
-		}
-	}
-	n := int64(d.Chunks())
-	var words int64
-	err := a.tx.QueryRowContext(background, "SELECT sum(arborist_length(sz)) FROM fts_docsize WHERE id >= ? AND id < ?", id, id+n).Scan(&words)
-	if err != nil {
-		return err
-	}
-	a.state.passages += n
-	a.state.words += words
-	return a.exec("UPDATE documents SET visible = 1, words = ?, changed = ? WHERE id = ?", words, a.state.generation, id)
-}
-
 // retire ends a version's time as current and takes its document out of the
-// index where no other location of it is current.
+// search where no other location of it is current.
 func (a *applier) retire(r retirement) error {
 	var by any // NULL: withdrawn
 	if r.by != (document.Root{}) {
@@ -179,20 +173,37 @@ func (a *applier) retire(r retirement) error {
 	if err := a.exec("UPDATE locations SET current = 0, superseded_by = ? WHERE id = ? AND current = 1", by, r.row); err != nil {
 		return err
 	}
-	var id, n, words int64
-	var visible, current bool
-	err := a.tx.QueryRowContext(background, `SELECT id, chunks, words, visible,
-		EXISTS (SELECT 1 FROM locations WHERE document = documents.id AND current = 1) FROM documents WHERE root = ?`, r.root[:]).
-		Scan(&id, &n, &words, &visible, &current)
-	if err != nil || current || !visible {
+	return a.setVisible(r.root, false)
+}
+
+// setVisible brings a document into the search, or out of it where no location
+// of it is current.
+func (a *applier) setVisible(root document.Root, visible bool) error {
+	var words int64
+	var current bool
+	row, err := scanDoc(a.tx.QueryRowContext(background, "SELECT "+docColumns+", words, "+
+		"EXISTS (SELECT 1 FROM locations WHERE document = documents.id AND current = 1) FROM documents WHERE root = ?", root[:]), &words, &current)
+	if err != nil || row.visible == visible || current != visible {
 		return err
 	}
-	if err := a.exec("DELETE FROM fts WHERE rowid >= ? AND rowid < ?", id, id+n); err != nil {
+	text, err := a.codec.readText(background, a.tx, row)
+	if err != nil {
 		return err
 	}
-	a.state.passages -= n
-	a.state.words -= words
-	return a.exec("UPDATE documents SET visible = 0, words = 0, changed = ? WHERE id = ?", a.state.generation, id)
+	d, err := document.Verify(row.header, text)
+	if err != nil {
+		return corrupt("document %s: %w", root, err)
+	}
+	if err := a.index.count(d, visible); err != nil {
+		return err
+	}
+	sign := int64(-1)
+	if visible {
+		sign = 1
+	}
+	a.state.passages += sign * int64(row.header.Chunks)
+	a.state.words += sign * words
+	return a.exec("UPDATE documents SET visible = ?, changed = ? WHERE id = ?", visible, a.state.generation, row.id)
 }
 
 func (a *applier) origin(origin string) (id int64, err error) {

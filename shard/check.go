@@ -14,20 +14,16 @@ import (
 // against documents, locations. It returns how many documents it hashed. An
 // error means that the check could not be done, not that something was found.
 func (f *File) Check(ctx context.Context, report func(problem string)) (documents int, err error) {
-	// A connection of its own, because what reads the index back is a temporary
-	// table, and the read pool may not write even there.
-	how := checking
+	how := reading
 	if f.foreign {
-		how = checkingImmutable
+		how = immutable
 	}
+	// A connection of its own: a check takes long, and searches have few.
 	db, err := connect(f.path, how)
 	if err != nil {
 		return 0, f.fail(err)
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, "CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fts, instance)"); err != nil {
-		return 0, f.fail(err)
-	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, f.fail(err)
@@ -125,7 +121,7 @@ func (c *checker) documents(ctx context.Context) error {
 		if !c.file.foreign && !c.file.holds(row.header.Root) {
 			c.report("document %s belongs into shard %s", row.header.Root, fileName(route(row.header.Root, c.file.total)))
 		}
-		d, err := readDocument(ctx, c.tx, row)
+		d, err := c.file.readDocument(ctx, c.tx, row)
 		if errors.Is(err, ErrCorrupt) {
 			c.report("%v", err)
 			continue
@@ -166,23 +162,7 @@ func (c *checker) counters(ctx context.Context, end int64) error {
 		}
 		c.report("%v", err)
 	}
-	return c.lines(ctx, "chunk %s is in no document", "SELECT id FROM chunks WHERE id >= ? LIMIT 100", end)
-}
-
-// index compares the rows of the index with the chunks of visible documents,
-// and the lengths that it records with the words of the texts.
-func (c *checker) index(ctx context.Context) error {
-	err := c.lines(ctx, "the index lacks chunk %s", `SELECT c.id FROM documents d JOIN chunks c ON c.id >= d.id AND c.id < d.id + d.chunks
-		WHERE d.visible = 1 AND NOT EXISTS (SELECT 1 FROM fts_docsize s WHERE s.id = c.id) LIMIT 100`)
-	if err != nil {
-		return err
-	}
-	err = c.lines(ctx, "the index has chunk %s, which is in no visible document", `SELECT s.id FROM fts_docsize s WHERE NOT EXISTS (
-		SELECT 1 FROM documents d WHERE d.id = (SELECT max(id) FROM documents WHERE id <= s.id) AND d.visible = 1 AND s.id < d.id + d.chunks) LIMIT 100`)
-	if err != nil {
-		return err
-	}
-	return c.words(ctx)
+	return c.lines(ctx, "the text from chunk %s on is in no document", "SELECT id FROM texts WHERE id >= ? LIMIT 100", end)
 }
 
 // locations checks what search relies on: a document is visible exactly while

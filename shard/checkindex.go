@@ -2,29 +2,36 @@ package shard
 
 import (
 	"context"
-	"database/sql"
 	"hash/maphash"
 
-	"arborist/shard/internal/rank"
+	"arborist/shard/internal/index"
+	"arborist/shard/internal/words"
 )
 
-// words compares the index with the texts, word by word: every word of every
-// visible chunk has to be in the index where it stands in the text, and nothing
-// else. Both sides are summed up, so that neither has to be held or sorted.
-func (c *checker) words(ctx context.Context) error {
-	sum := &wordSum{seed: maphash.MakeSeed()}
-	inText, err := c.wordsOfTexts(ctx, sum)
+// index compares the index with the texts, word by word: every word of every
+// chunk has to be in the index where it stands in the text, and nothing else.
+// Both sides are summed up, so that neither has to be held or sorted. Then it
+// compares what the index counts with what is visible.
+func (c *checker) index(ctx context.Context) error {
+	opened, err := openInverted(ctx, c.tx, postingsOf(ctx, c.tx), nil)
 	if err != nil {
 		return err
 	}
-	inIndex, err := c.wordsOfIndex(ctx, sum)
+	sum := &wordSum{seed: maphash.MakeSeed()}
+	var inIndex, inText wordTotal
+	err = opened.reader.Each(ctx, func(term []byte, chunk int64, position uint32) {
+		sum.add(&inIndex, term, chunk, int(position))
+	})
 	if err != nil {
+		return damagedIndex(err)
+	}
+	if err := c.words(ctx, sum, &inText, opened.reader); err != nil {
 		return err
 	}
 	if inText != inIndex {
 		c.report("the index does not hold the words of the texts (%d words in the texts, %d in the index)", inText.words, inIndex.words)
 	}
-	return nil
+	return c.hidden(ctx, opened)
 }
 
 // A wordSum sums up words with their places, in any order.
@@ -35,53 +42,99 @@ type wordSum struct {
 
 type wordTotal struct{ words, sum uint64 }
 
-func (s *wordSum) add(t *wordTotal, word string, chunk, offset int64) {
+func (s *wordSum) add(t *wordTotal, word []byte, chunk int64, position int) {
 	s.hash.SetSeed(s.seed)
 	maphash.WriteComparable(&s.hash, chunk)
-	maphash.WriteComparable(&s.hash, offset)
-	s.hash.WriteString(word)
+	maphash.WriteComparable(&s.hash, position)
+	s.hash.Write(word)
 	t.words++
 	t.sum += s.hash.Sum64()
 }
 
-func (c *checker) wordsOfTexts(ctx context.Context, sum *wordSum) (t wordTotal, err error) {
-	rows, err := c.tx.QueryContext(ctx, `SELECT c.id, arborist_tokens(CAST(c.text AS TEXT)) FROM documents d
-		JOIN chunks c ON c.id >= d.id AND c.id < d.id + d.chunks WHERE d.visible = 1`)
-	if err != nil {
-		return t, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		var blob sql.RawBytes
-		if err := rows.Scan(&id, &blob); err != nil {
-			return t, err
+// words sums up the words of the texts and compares the length of each chunk.
+func (c *checker) words(ctx context.Context, sum *wordSum, total *wordTotal, r *index.Reader) error {
+	var tokenizer words.Tokenizer
+	return c.texts(ctx, func(row docRow, words int64, chunks [][]byte) {
+		all := int64(0)
+		for i, text := range chunks {
+			id, n := row.id+int64(i), 0
+			tokenizer.Each(text, func(term []byte, _, _ int) {
+				sum.add(total, term, id, n)
+				n++
+			})
+			if got, ok := r.Length(id); !ok {
+				c.report("the index lacks chunk %d", id)
+			} else if got != n {
+				c.report("the index says that chunk %d has %d words, it has %d", id, got, n)
+			}
+			all += int64(n)
 		}
-		words, err := rank.Words(blob)
-		if err != nil {
-			return t, err
+		if all != words {
+			c.report("document %s has %d words, its row says %d", row.header.Root, all, words)
 		}
-		for i, w := range words {
-			sum.add(&t, w, id, int64(i))
-		}
-	}
-	return t, rows.Err()
+	})
 }
 
-// wordsOfIndex reads the postings back, through the table that Check made.
-func (c *checker) wordsOfIndex(ctx context.Context, sum *wordSum) (t wordTotal, err error) {
-	rows, err := c.tx.QueryContext(ctx, "SELECT term, doc, offset FROM temp.words")
-	if err != nil {
-		return t, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var word string
-		var id, offset int64
-		if err := rows.Scan(&word, &id, &offset); err != nil {
-			return t, err
+// hidden compares the counts of hidden documents with their texts.
+func (c *checker) hidden(ctx context.Context, opened *inverted) error {
+	want := make(map[string]int64)
+	var tokenizer words.Tokenizer
+	err := c.texts(ctx, func(row docRow, _ int64, chunks [][]byte) {
+		if row.visible {
+			return
 		}
-		sum.add(&t, word, id, offset)
+		for _, text := range chunks {
+			seen := make(map[string]bool)
+			tokenizer.Each(text, func(term []byte, _, _ int) {
+				if !seen[string(term)] {
+					seen[string(term)] = true
+					want[string(term)]--
+				}
+			})
+		}
+	})
+	if err != nil {
+		return err
 	}
-	return t, rows.Err()
+	err = opened.reader.EachCount(ctx, func(term []byte, n int64) { want[string(term)] -= n })
+	if err != nil {
+		return damagedIndex(err)
+	}
+	for _, n := range want {
+		if n != 0 {
+			c.report("the index counts words of documents that are hidden, or leaves out some of what is visible")
+			return nil
+		}
+	}
+	return nil
+}
+
+// texts calls fn with each document that can be read.
+func (c *checker) texts(ctx context.Context, fn func(row docRow, words int64, chunks [][]byte)) error {
+	for id := int64(0); ; {
+		var words int64
+		row, err := scanDoc(c.tx.QueryRowContext(ctx, "SELECT "+docColumns+", words FROM documents WHERE id > ? ORDER BY id LIMIT 1", id), &words)
+		if isNotFound(err) {
+			return nil
+		}
+		id = row.id
+		if isCorrupt(err) {
+			continue // reported by documents
+		}
+		if err != nil {
+			return err
+		}
+		d, err := c.file.readDocument(ctx, c.tx, row)
+		if isCorrupt(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		chunks := make([][]byte, d.Chunks())
+		for i := range chunks {
+			chunks[i] = d.Chunk(i)
+		}
+		fn(row, words, chunks)
+	}
 }

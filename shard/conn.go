@@ -11,20 +11,18 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"arborist/document"
-	"arborist/shard/internal/rank"
+	"arborist/shard/internal/harden"
 )
 
 // access says how a connection uses a file.
 type access int
 
 const (
-	writing           access = iota // the one writer
-	reading                         // beside the writer
-	immutable                       // a file that nobody writes: no locks, no sidecars
-	creating                        // a new file, before it is in WAL mode
-	memory                          // no file at all
-	checking                        // like reading, but may make temporary tables
-	checkingImmutable               // like immutable, but may make temporary tables
+	writing   access = iota // the one writer
+	reading                 // beside the writer
+	immutable               // a file that nobody writes: no locks, no sidecars
+	creating                // a new file, before it is in WAL mode
+	memory                  // no file at all
 )
 
 // maxReaders is how many connections read one file at a time. A search holds
@@ -38,7 +36,7 @@ const maxValue = document.MaxBytes + 32<<20
 // connect returns a handle whose connections all have our limits and settings.
 // It opens nothing yet.
 func connect(path string, how access) (*sql.DB, error) {
-	if err := rank.Register(); err != nil {
+	if err := harden.Register(); err != nil {
 		return nil, err
 	}
 	params := url.Values{"_stmt_cache_size": {"64"}, "_busy_timeout": {"5000"}}
@@ -49,9 +47,9 @@ func connect(path string, how access) (*sql.DB, error) {
 	case creating:
 		params.Set("mode", "rwc")
 		params.Set("_txlock", "immediate")
-	case reading, checking:
+	case reading:
 		params.Set("mode", "ro")
-	case immutable, checkingImmutable:
+	case immutable:
 		params.Set("mode", "ro")
 		params.Set("immutable", "1")
 	case memory:
@@ -64,7 +62,7 @@ func connect(path string, how access) (*sql.DB, error) {
 		ConnectHook: func(c *sqlite3.SQLiteConn) error { return settle(c, how) },
 	}})
 	switch how {
-	case writing, creating, memory, checking, checkingImmutable:
+	case writing, creating, memory:
 		db.SetMaxOpenConns(1)
 	default:
 		db.SetMaxOpenConns(maxReaders)

@@ -29,6 +29,9 @@ type File struct {
 	doubt    atomic.Bool   // guarded by the writer's connection; a sync may have failed: see surely
 	verified *rootCache    // documents hashed whole, where foreign
 	overlaps *overlapCache
+	index    *invertedCache
+	filtered *filterCache
+	codec    *codec
 }
 
 // OpenFile opens a file of ours for reading and writing, and creates it where
@@ -103,7 +106,7 @@ func attachFile(path string, kind Kind, schema string) (_ *File, err error) {
 }
 
 func newFile(path string, kind Kind) *File {
-	f := &File{path: path, kind: kind, turn: make(chan struct{}, 1), verified: newRootCache(), overlaps: newOverlapCache()}
+	f := &File{path: path, kind: kind, turn: make(chan struct{}, 1), verified: newRootCache(), overlaps: newOverlapCache(), index: newInvertedCache(), filtered: new(filterCache), codec: new(codec)}
 	f.turn <- struct{}{}
 	return f
 }

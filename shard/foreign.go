@@ -78,41 +78,30 @@ func openForeign(path string) (_ *File, err error) {
 	return f, f.view(ctx, func(tx *sql.Tx) error { return checkCounts(ctx, tx) })
 }
 
-// checkCounts compares a file's counters with what they count. It reads the
-// small tables whole, and neither text nor postings.
+// checkCounts compares a file's counters with what they count, and the lengths
+// in its index with its documents. It reads the small tables whole, and neither
+// text nor postings.
 func checkCounts(ctx context.Context, tx *sql.Tx) error {
 	s, err := readState(ctx, tx)
 	if err != nil {
 		return err
 	}
-	var got state
+	got := state{generation: s.generation, posting: s.posting}
 	err = tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(chunks), 0), coalesce(sum(bytes), 0),
-		coalesce(sum(iif(visible, chunks, 0)), 0), coalesce(sum(iif(visible, words, 0)), 0) FROM documents`).
-		Scan(&got.documents, &got.chunks, &got.bytes, &got.passages, &got.words)
+		coalesce(sum(iif(visible, chunks, 0)), 0), coalesce(sum(iif(visible, words, 0)), 0), coalesce(sum(words), 0) FROM documents`).
+		Scan(&got.documents, &got.chunks, &got.bytes, &got.passages, &got.words, &got.allWords)
 	if err != nil {
 		return err
 	}
-	got.generation = s.generation
 	if got != s {
 		return corrupt("its counters say %+v, its documents %+v", s, got)
 	}
-	var rows, words int64
-	err = tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(arborist_length(sz)), 0) FROM fts_docsize").Scan(&rows, &words)
+	opened, err := openInverted(ctx, tx, postingsOf(ctx, tx), nil)
 	if err != nil {
 		return err
 	}
-	if rows != s.passages || words != s.words {
-		return corrupt("its index has %d passages with %d words, its documents %d with %d", rows, words, s.passages, s.words)
-	}
-	// How the index is read is configured by this table: it must say nothing
-	// but the format that this version of FTS5 writes.
-	var settings, known int
-	err = tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(k = 'version' AND v = 4), 0) FROM fts_config").Scan(&settings, &known)
-	if err != nil {
-		return err
-	}
-	if settings != 1 || known != 1 {
-		return corrupt("its index has settings that are not ours")
+	if passages, words := opened.reader.Size(); passages != s.chunks || words != s.allWords {
+		return corrupt("its index has %d passages with %d words, its documents %d with %d", passages, words, s.chunks, s.allWords)
 	}
 	return nil
 }

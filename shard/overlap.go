@@ -10,12 +10,12 @@ import (
 	"sync"
 
 	"arborist/document"
-	"arborist/shard/internal/rank"
+	"arborist/shard/internal/index"
 )
 
 // A span is where a document stands in the index of a file.
 type span struct {
-	rank.Range
+	index.Range
 	words int64
 	root  document.Root
 }
@@ -63,9 +63,9 @@ func (s *search) skipDoubles(ctx context.Context) error {
 				return err
 			}
 			doubles = append(doubles, both...)
-			if s.query.Corpus != "" {
+			if !s.terms.filters.none() {
 				// Only what the earlier file will return may be left out here.
-				if both, err = earlier.within(ctx, both); err != nil {
+				if both, err = s.within(ctx, earlier, both); err != nil {
 					return err
 				}
 			}
@@ -76,10 +76,10 @@ func (s *search) skipDoubles(ctx context.Context) error {
 			later.state.passages -= d.End - d.First
 			later.state.words -= d.words
 		}
-		later.uncounted = skips(doubles)
+		later.uncounted = rangesOf(doubles)
 		later.unseen = later.uncounted
-		if s.query.Corpus != "" {
-			later.unseen = skips(distinctSpans(hidden))
+		if !s.terms.filters.none() {
+			later.unseen = rangesOf(distinctSpans(hidden))
 		}
 	}
 	return nil
@@ -91,44 +91,46 @@ func distinctSpans(spans []span) []span {
 	return slices.CompactFunc(spans, func(a, b span) bool { return a.First == b.First })
 }
 
-func skips(spans []span) []byte {
-	ranges := make([]rank.Range, len(spans))
+func rangesOf(spans []span) []index.Range {
+	ranges := make([]index.Range, len(spans))
 	for i, s := range spans {
 		ranges[i] = s.Range
 	}
-	return rank.Skips(ranges)
+	return index.Union(ranges)
 }
 
-// within returns the spans whose documents have a current location in the
-// corpus that is asked for, in this file.
-func (p *part) within(ctx context.Context, spans []span) ([]span, error) {
-	if p.origin == 0 {
-		return nil, nil
-	}
-	var kept []span
+// within returns the spans whose documents pass the filters of the query in
+// this file.
+func (s *search) within(ctx context.Context, p *part, spans []span) ([]span, error) {
+	passing := make(map[document.Root]bool)
 	for batch := range slices.Chunk(spans, batchSize) {
 		list, err := rootList(batch, func(s span) document.Root { return s.root })
 		if err != nil {
 			return nil, err
 		}
-		rows, err := p.tx.QueryContext(ctx, `SELECT j.key FROM json_each(?) j JOIN documents d ON d.root = unhex(j.value)
-			WHERE EXISTS (SELECT 1 FROM locations WHERE document = d.id AND current = 1 AND origin = ?)`, list, p.origin)
+		rows, err := p.tx.QueryContext(ctx, "SELECT j.key, d.id FROM json_each(?) j JOIN documents d ON d.root = unhex(j.value)", list)
 		if err != nil {
+			return nil, p.file.fail(err)
+		}
+		failing, err := p.failing(ctx, s.terms.filters, 1<<62)
+		if err != nil {
+			rows.Close()
 			return nil, p.file.fail(err)
 		}
 		for rows.Next() {
 			var key int
-			if err := rows.Scan(&key); err != nil {
+			var id int64
+			if err := rows.Scan(&key, &id); err != nil {
 				rows.Close()
 				return nil, p.file.fail(err)
 			}
-			kept = append(kept, batch[key])
+			passing[batch[key].root] = !index.Holds(failing, id)
 		}
 		if err := rows.Err(); err != nil {
 			return nil, p.file.fail(err)
 		}
 	}
-	return kept, nil
+	return slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return !passing[s.root] }), nil
 }
 
 // batchSize is how many roots one statement looks up.

@@ -11,7 +11,8 @@ import (
 	"slices"
 
 	"arborist/document"
-	"arborist/shard/internal/rank"
+	"arborist/shard/internal/index"
+	"arborist/shard/internal/words"
 )
 
 // A candidate is a row that may be on the page.
@@ -55,7 +56,7 @@ func (s *search) page(ctx context.Context, mode string) (Results, error) {
 // as are needed. Which of them come first is decided by root, and no index of
 // rows is in that order.
 func (s *search) candidates(ctx context.Context) ([]candidate, error) {
-	var rows []rank.Row
+	var rows []index.Row
 	for _, p := range s.parts {
 		rows = append(rows, p.rows...)
 	}
@@ -72,7 +73,7 @@ func (s *search) candidates(ctx context.Context) ([]candidate, error) {
 	found := make([][]candidate, len(s.parts))
 	err := each(len(s.parts), func(i int) error {
 		p := s.parts[i]
-		var better, equal []rank.Row
+		var better, equal []index.Row
 		for _, r := range p.rows {
 			switch {
 			case r.Score > least:
@@ -100,42 +101,42 @@ func (s *search) candidates(ctx context.Context) ([]candidate, error) {
 const docOfSQL = "SELECT " + docColumns + " FROM documents WHERE id <= ? ORDER BY id DESC LIMIT 1"
 
 // resolve finds the document of each row.
-func (p *part) resolve(ctx context.Context, rows []rank.Row) ([]candidate, error) {
-	rows = slices.SortedFunc(slices.Values(rows), func(a, b rank.Row) int { return cmp.Compare(a.ID, b.ID) })
+func (p *part) resolve(ctx context.Context, rows []index.Row) ([]candidate, error) {
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b index.Row) int { return cmp.Compare(a.Passage, b.Passage) })
 	all := make([]candidate, 0, len(rows))
 	var doc docRow
 	for _, r := range rows {
-		if doc.id == 0 || r.ID >= doc.id+int64(doc.header.Chunks) {
+		if doc.id == 0 || r.Passage >= doc.id+int64(doc.header.Chunks) {
 			var err error
-			doc, err = scanDoc(p.tx.QueryRowContext(ctx, docOfSQL, r.ID))
+			doc, err = scanDoc(p.tx.QueryRowContext(ctx, docOfSQL, r.Passage))
 			if errors.Is(err, ErrNotFound) {
-				return nil, corrupt("its index has passage %d, which is in no document", r.ID)
+				return nil, corrupt("its index has passage %d, which is in no document", r.Passage)
 			}
 			if err != nil {
 				return nil, err
 			}
-			if r.ID >= doc.id+int64(doc.header.Chunks) {
-				return nil, corrupt("its index has passage %d, which is in no document", r.ID)
+			if r.Passage >= doc.id+int64(doc.header.Chunks) {
+				return nil, corrupt("its index has passage %d, which is in no document", r.Passage)
 			}
 		}
-		all = append(all, candidate{part: p, doc: doc, index: uint64(r.ID - doc.id), score: r.Score})
+		all = append(all, candidate{part: p, doc: doc, index: uint64(r.Passage - doc.id), score: r.Score})
 	}
 	return all, nil
 }
 
 // firstByRoot returns the first n of very many rows in the order of roots. The
 // more rows there are, the sooner a walk along the roots meets n of them.
-func (p *part) firstByRoot(ctx context.Context, rows []rank.Row, n int) ([]candidate, error) {
+func (p *part) firstByRoot(ctx context.Context, rows []index.Row, n int) ([]candidate, error) {
 	score := make(map[int64]float64, len(rows))
 	for _, r := range rows {
-		score[r.ID] = r.Score
+		score[r.Passage] = r.Score
 	}
 	walk, err := p.tx.QueryContext(ctx, "SELECT id, chunks FROM documents ORDER BY root")
 	if err != nil {
 		return nil, err
 	}
 	defer walk.Close()
-	var first []rank.Row
+	var first []index.Row
 	for walk.Next() && len(first) < n {
 		var id, chunks int64
 		if err := walk.Scan(&id, &chunks); err != nil {
@@ -146,7 +147,7 @@ func (p *part) firstByRoot(ctx context.Context, rows []rank.Row, n int) ([]candi
 		}
 		for i := id; i < id+chunks && len(first) < n; i++ {
 			if v, ok := score[i]; ok {
-				first = append(first, rank.Row{ID: i, Score: v})
+				first = append(first, index.Row{Passage: i, Score: v})
 			}
 		}
 	}
@@ -159,7 +160,7 @@ func (p *part) firstByRoot(ctx context.Context, rows []rank.Row, n int) ([]candi
 // prove reads the passage of a candidate and checks that it is what was found.
 func (s *search) prove(ctx context.Context, c candidate) (Hit, error) {
 	f, tx, root := c.part.file, c.part.tx, c.doc.header.Root
-	if !c.doc.visible {
+	if !c.doc.visible && !s.query.AllVersions {
 		return Hit{}, corrupt("its index has document %s, which is hidden", root)
 	}
 	passage, err := f.passage(ctx, tx, c.doc, c.index)
@@ -167,15 +168,11 @@ func (s *search) prove(ctx context.Context, c candidate) (Hit, error) {
 		return Hit{}, err
 	}
 	if f.foreign {
-		if err := s.recount(ctx, tx, c, passage.Text); err != nil {
+		if err := s.recount(c, passage.Text); err != nil {
 			return Hit{}, err
 		}
 	}
-	query, args := "SELECT "+versionColumns+" FROM "+versionTables+" WHERE l.document = ?1 AND l.current = 1", []any{c.doc.id}
-	if s.query.Corpus != "" {
-		query, args = query+" AND l.origin = ?2", append(args, c.part.origin)
-	}
-	v, err := scanVersion(tx.QueryRowContext(ctx, query+" ORDER BY o.origin, l.uri LIMIT 1", args...).Scan)
+	v, err := s.location(ctx, c)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Hit{}, corrupt("document %s is in the index and at no current location", root)
 	}
@@ -185,22 +182,41 @@ func (s *search) prove(ctx context.Context, c candidate) (Hit, error) {
 	return Hit{Score: c.score, Root: root, Index: c.index, File: f, Passage: passage, Location: v.Location}, nil
 }
 
+// location returns the first location of a hit that passes the filters, a
+// current one where there is one.
+func (s *search) location(ctx context.Context, c candidate) (Version, error) {
+	rows, err := c.part.tx.QueryContext(ctx, "SELECT "+versionColumns+" FROM "+versionTables+
+		" WHERE l.document = ? ORDER BY l.current DESC, o.origin, l.uri, l.seq DESC", c.doc.id)
+	if err != nil {
+		return Version{}, err
+	}
+	defer rows.Close()
+	f := s.terms.filters
+	for rows.Next() {
+		v, err := scanVersion(rows.Scan)
+		if err != nil {
+			return v, err
+		}
+		at := v.Location.FetchedAt.Unix()
+		if (v.Current || f.all) && (f.origin == "" || v.Location.Corpus == f.origin) && (f.after == 0 || at >= f.after) &&
+			(f.before == 0 || at < f.before) && f.passes(v.Location.Corpus, v.Location.URI) {
+			return v, nil
+		}
+	}
+	return Version{}, cmp.Or(rows.Err(), sql.ErrNoRows)
+}
+
 // recount scores a proven text anew. An index that claims words which the text
 // lacks, or another length, is found out here.
-func (s *search) recount(ctx context.Context, tx *sql.Tx, c candidate, text []byte) error {
-	var blob []byte
-	if err := tx.QueryRowContext(ctx, "SELECT arborist_tokens(?)", string(text)).Scan(&blob); err != nil {
-		return err
+func (s *search) recount(c candidate, text []byte) error {
+	var tokenizer words.Tokenizer
+	var terms []string
+	tokenizer.Each(text, func(term []byte, _, _ int) { terms = append(terms, string(term)) })
+	counts := make([]int, len(s.terms.clauses))
+	for i, clause := range s.terms.clauses {
+		counts[i] = clause.Count(terms)
 	}
-	words, err := rank.Words(blob)
-	if err != nil {
-		return err
-	}
-	counts := make([]int, len(s.terms.words))
-	for i, phrase := range s.terms.words {
-		counts[i] = phrase.Count(words)
-	}
-	if got := s.stats.Score(s.idf, counts, len(words)); got != c.score {
+	if got := s.scorer.Score(counts, len(terms)); got != c.score {
 		return corrupt("chunk %d of document %s: its index claims words that the text does not have (%s)",
 			c.index, c.doc.header.Root, fmt.Sprintf("score %v, the text has %v", c.score, got))
 	}

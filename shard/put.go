@@ -133,7 +133,7 @@ func putWave(ctx context.Context, files []*File, entries []document.Entry) ([]do
 		if len(changes[i]) == 0 {
 			return nil
 		}
-		return files[i].Write(ctx, func(tx *sql.Tx) error { return apply(ctx, tx, changes[i], nil) })
+		return files[i].Write(ctx, func(tx *sql.Tx) error { return files[i].apply(ctx, tx, changes[i], nil) })
 	})
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func putWave(ctx context.Context, files []*File, entries []document.Entry) ([]do
 		if len(retire[i]) == 0 {
 			return nil
 		}
-		return files[i].Write(ctx, func(tx *sql.Tx) error { return apply(ctx, tx, nil, retire[i]) })
+		return files[i].Write(ctx, func(tx *sql.Tx) error { return files[i].apply(ctx, tx, nil, retire[i]) })
 	})
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,31 +8,41 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"arborist/shard/internal/rank"
+	"arborist/shard/internal/index"
+	"arborist/shard/internal/words"
 )
 
-// A Query says what to look for.
+// A Query says what to look for. Text is words, all of them literal, but for
 //
-// Text is words, all of them literal: no character in it is an operator, but
-// for double quotes in pairs, whose words must stand next to each other. A word
-// that the index sees as several ("multi-agent") is such a phrase too. What
+//	"two words"         words that stand next to each other
+//	-word -"two words"  passages with it are left out
+//	word*               any word that starts so
+//	site:example.org    documents found at that host or below it
+//	corpus:NAME         documents of the corpora with that name, or that origin
+//	after:2026-05-01    documents fetched on that day (UTC) or later; also 2026-05 and 2026
+//	before:2026-05-01   documents fetched before that day
+//
+// Nothing else in it is an operator: what is not one of these is text, and a
+// word that the index sees as several ("multi-agent") is a phrase of them. What
 // holds no letter or digit is dropped.
 type Query struct {
-	Text   string
-	Limit  int    // hits to return; 0 means 10
-	Offset int    // hits to leave out first
-	Corpus string // origin: only documents with a current location in it
+	Text        string
+	Limit       int    // hits to return; 0 means 10
+	Offset      int    // hits to leave out first
+	Corpus      string // origin: only documents with a current location in it
+	AllVersions bool   // also documents that are current nowhere any more
 }
 
 // Caps on a query.
 const (
 	MaxQueryBytes = 4 << 10
-	MaxQueryWords = rank.MaxPhrases
+	MaxQueryWords = 64
 	MaxHits       = 10_000 // Offset + Limit
 	// MaxSearchTime bounds a search whose context has no earlier end.
 	MaxSearchTime = 10 * time.Second
 
 	defaultLimit = 10
+	maxFilters   = 16 // of each kind
 )
 
 // ErrNoWords: a query holds nothing that could be looked up.
@@ -51,9 +60,16 @@ func queryErrorf(format string, args ...any) error {
 	return &QueryError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// segments takes the text of a query apart: quoted phrases and single words,
-// in their order. It does not look inside them.
-func segments(text string) ([]string, error) {
+// A segment is a piece of a query's text.
+type segment struct {
+	text   string // a word, or what stands between two quotes
+	quoted bool
+	not    bool
+}
+
+// segments takes the text of a query apart, in order. It does not look inside
+// words.
+func segments(text string) ([]segment, error) {
 	if len(text) > MaxQueryBytes {
 		return nil, queryErrorf("%d bytes; at most %d are searched for", len(text), MaxQueryBytes)
 	}
@@ -65,76 +81,98 @@ func segments(text string) ([]string, error) {
 			return nil, queryErrorf("control character %U at byte %d; remove it", r, i)
 		}
 	}
-	var all []string
+	var all []segment
+	fields := func(s string) {
+		for _, f := range strings.Fields(s) {
+			word := strings.TrimLeft(f, "-")
+			// "-" and "--" alone, and one within a word, are text.
+			not := len(word) == len(f)-1 && word != ""
+			if !not {
+				word = f
+			}
+			all = append(all, segment{text: word, not: not})
+		}
+	}
 	for text != "" {
 		before, rest, quoted := strings.Cut(text, `"`)
 		inside, after, closed := strings.Cut(rest, `"`)
 		if !quoted || !closed {
 			// A quote without its pair is text like any other, as in 5" disk.
-			all = append(all, strings.Fields(strings.ReplaceAll(text, `"`, " "))...)
+			fields(strings.ReplaceAll(text, `"`, " "))
 			break
 		}
-		all = append(all, strings.Fields(before)...)
-		all = append(all, inside)
+		not := before == "-" || strings.HasSuffix(before, " -")
+		fields(strings.TrimSuffix(before, "-"))
+		all = append(all, segment{text: inside, quoted: true, not: not})
 		text = after
 	}
 	return all, nil
 }
 
-// A terms is what a query looks for, after the index's own tokenizer.
-type terms struct {
-	text  []string      // as the user wrote it, of each phrase
-	words []rank.Phrase // the same as the index sees it
+// A parsed is a query taken apart.
+type parsed struct {
+	clauses []index.Clause // each of them once
+	not     []index.Clause
+	filters filters
 }
 
-// parse makes phrases of a query's text. The tokenizer runs inside SQLite, on a
-// connection of any file.
-func parse(ctx context.Context, f *File, text string) (terms, error) {
-	var t terms
+// parse takes the text of a query apart.
+func parse(text string) (parsed, error) {
+	var p parsed
 	segs, err := segments(text)
 	if err != nil {
-		return t, err
+		return p, err
 	}
 	seen := make(map[string]bool)
 	total := 0
+	var tokenizer words.Tokenizer
 	for _, s := range segs {
-		if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || unicode.IsLetter(r) || unicode.IsDigit(r) }) {
-			continue // saves asking the tokenizer; what is not ASCII it decides
+		if !s.quoted && !s.not {
+			is, err := p.filters.take(s.text)
+			if err != nil {
+				return p, err
+			}
+			if is {
+				continue
+			}
 		}
-		var blob []byte
-		if err := f.reader.QueryRowContext(ctx, "SELECT arborist_tokens(?)", s).Scan(&blob); err != nil {
-			return t, f.fail(err)
+		c := clauseOf(&tokenizer, s)
+		if len(c.Words) == 0 {
+			continue
 		}
-		words, err := rank.Words(blob)
-		if err != nil {
-			return t, err
+		if total += len(c.Words); total > MaxQueryWords {
+			return p, queryErrorf("more than %d words; leave the less telling ones out", MaxQueryWords)
 		}
-		if len(words) == 0 || seen[string(blob)] {
+		key := fmt.Sprintf("%t %t %q", s.not, c.Prefix, c.Words)
+		if seen[key] {
 			continue // saying it twice does not make it count twice
 		}
-		seen[string(blob)] = true
-		if total += len(words); total > MaxQueryWords {
-			return t, queryErrorf("more than %d words; leave the less telling ones out", MaxQueryWords)
+		seen[key] = true
+		if s.not {
+			p.not = append(p.not, c)
+		} else {
+			p.clauses = append(p.clauses, c)
 		}
-		t.text = append(t.text, s)
-		t.words = append(t.words, words)
 	}
-	if len(t.words) == 0 {
-		return t, ErrNoWords
+	if len(p.clauses) == 0 {
+		if len(p.not) > 0 {
+			return p, queryErrorf("it only says what to leave out; add a word to look for")
+		}
+		return p, ErrNoWords
 	}
-	return t, nil
+	return p, nil
 }
 
-// match writes the FTS5 expression for the phrases, joined by AND or OR. Inside
-// an FTS5 string only the double quote means anything, and none is left in a
-// segment; so nothing that a user types reaches the expression's grammar.
-func (t terms) match(operator string) string {
-	var b strings.Builder
-	for i, s := range t.text {
-		if i > 0 {
-			b.WriteString(" " + operator + " ")
-		}
-		b.WriteString(`"` + strings.ReplaceAll(s, `"`, `""`) + `"`)
+// clauseOf makes what the index looks for of a piece of a query.
+func clauseOf(t *words.Tokenizer, s segment) (c index.Clause) {
+	text, star := s.text, false
+	if !s.quoted {
+		text, star = strings.CutSuffix(s.text, "*")
 	}
-	return b.String()
+	terms := t.Query([]byte(text))
+	for _, term := range terms {
+		c.Words = append(c.Words, term.Text)
+	}
+	c.Prefix = len(terms) == 1 && (star || terms[0].Prefix)
+	return c
 }

@@ -36,22 +36,26 @@ type docRow struct {
 	visible bool
 }
 
+// end is the id behind the last chunk.
+func (d docRow) end() int64 { return d.id + int64(d.header.Chunks) }
+
 const docColumns = "id, root, chunks, bytes, norm, chunker, visible"
 
 // scanDoc reads docColumns and refuses a header that no document can have: in
 // a stranger's file the numbers may be anything.
-func scanDoc(row *sql.Row) (docRow, error) {
+func scanDoc(row *sql.Row, more ...any) (docRow, error) {
 	var d docRow
 	var root []byte
 	var chunks, size int64
 	h := &d.header
-	if err := row.Scan(&d.id, &root, &chunks, &size, &h.Norm, &h.Chunker, &d.visible); err != nil {
+	into := append([]any{&d.id, &root, &chunks, &size, &h.Norm, &h.Chunker, &d.visible}, more...)
+	if err := row.Scan(into...); err != nil {
 		if errors.Is(err, sql.ErrNoRows) {
 			return d, ErrNotFound
 		}
 		return d, err
 	}
-	if len(root) != len(h.Root) || chunks < 1 || size < chunks || size > document.MaxBytes || d.id < 1 {
+	if len(root) != len(h.Root) || chunks < 1 || size < chunks || size > document.MaxBytes || d.id < 1 || d.id > 1<<62 {
 		return d, corrupt("document row %d: a root of %d bytes, %d chunks, %d bytes", d.id, len(root), chunks, size)
 	}
 	h.Root, h.Chunks, h.Bytes = document.Root(root), uint64(chunks), uint64(size)
@@ -74,29 +78,15 @@ func (f *File) Document(ctx context.Context, root document.Root) (d *document.Do
 		if err != nil {
 			return err
 		}
-		d, err = readDocument(ctx, tx, row)
+		d, err = f.readDocument(ctx, tx, row)
 		return err
 	})
 	return d, err
 }
 
-func readDocument(ctx context.Context, tx *sql.Tx, row docRow) (*document.Document, error) {
-	text := make([]byte, 0, row.header.Bytes)
-	rows, err := tx.QueryContext(ctx, "SELECT text FROM chunks WHERE id >= ? AND id < ? ORDER BY id", row.id, row.id+int64(row.header.Chunks))
+func (f *File) readDocument(ctx context.Context, tx *sql.Tx, row docRow) (*document.Document, error) {
+	text, err := f.codec.readText(ctx, tx, row)
 	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var chunk sql.RawBytes
-		if err := rows.Scan(&chunk); err != nil {
-			return nil, err
-		}
-		if text = append(text, chunk...); uint64(len(text)) > row.header.Bytes {
-			return nil, corrupt("document %s is longer than its header says", row.header.Root)
-		}
-	}
-	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	d, err := document.Verify(row.header, text)
@@ -129,19 +119,21 @@ func (f *File) passage(ctx context.Context, tx *sql.Tx, row docRow, index uint64
 		return Passage{}, fmt.Errorf("passage %d of document %s: %w: it has %d", index, root, ErrNotFound, row.header.Chunks)
 	}
 	if f.foreign && !f.verified.has(row) {
-		if _, err := readDocument(ctx, tx, row); err != nil {
+		if _, err := f.readDocument(ctx, tx, row); err != nil {
 			return Passage{}, err
 		}
 		f.verified.add(row)
 	}
 	p := Passage{Header: row.header, Index: index}
 	var hashes []byte
-	err := tx.QueryRowContext(ctx, "SELECT c.text, l.hashes FROM chunks c JOIN leaves l ON l.document = ? WHERE c.id = ?", row.id, row.id+int64(index)).
-		Scan(&p.Text, &hashes)
+	err := tx.QueryRowContext(ctx, "SELECT hashes FROM leaves WHERE document = ?", row.id).Scan(&hashes)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Passage{}, corrupt("document %s lacks chunk %d or its leaves", root, index)
+		return Passage{}, corrupt("document %s lacks its leaf hashes", root)
 	}
 	if err != nil {
+		return Passage{}, err
+	}
+	if p.Text, err = f.codec.readChunk(ctx, tx, row, index); err != nil {
 		return Passage{}, err
 	}
 	tree, err := treeOf(hashes, row.header.Chunks)

@@ -1,4 +1,4 @@
--- One shard file, schema version 1. Everything that a file needs stands in it:
+-- One shard file, schema version 2. Everything that a file needs stands in it:
 -- it can be handed over alone. What is written down here is compared, text by
 -- text, with the schema of every file that is opened.
 
@@ -11,14 +11,16 @@ CREATE TABLE state (
   documents  INTEGER NOT NULL, -- stored, hidden ones included
   chunks     INTEGER NOT NULL, -- stored
   bytes      INTEGER NOT NULL, -- stored, of canonical text
-  passages   INTEGER NOT NULL, -- chunks in the index
-  words      INTEGER NOT NULL  -- words in the index
+  passages   INTEGER NOT NULL, -- chunks of visible documents
+  words      INTEGER NOT NULL, -- words of visible documents
+  all_words  INTEGER NOT NULL, -- words of all documents
+  posting    INTEGER NOT NULL  -- number that the next row of postings gets; none is used twice
 ) STRICT;
 
-INSERT INTO state VALUES (1, 0, 1, 0, 0, 0, 0, 0, 0);
+INSERT INTO state VALUES (1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1);
 
 -- Content, named by its Merkle root. The id is that of chunk 0: chunk i of a
--- document is id + i, in chunks as in the index.
+-- document is id + i, in texts as in the index.
 CREATE TABLE documents (
   id      INTEGER PRIMARY KEY,
   root    BLOB NOT NULL UNIQUE,
@@ -26,12 +28,14 @@ CREATE TABLE documents (
   bytes   INTEGER NOT NULL,
   norm    TEXT NOT NULL,
   chunker TEXT NOT NULL,
-  words   INTEGER NOT NULL, -- in the index, while visible
-  visible INTEGER NOT NULL, -- 1: in the index, because a location is current
+  words   INTEGER NOT NULL, -- of all chunks
+  visible INTEGER NOT NULL, -- 1: found by search, because a location is current
   changed INTEGER NOT NULL  -- generation in which visible last changed
 ) STRICT;
 
 CREATE INDEX documents_changed ON documents (changed);
+
+CREATE INDEX documents_hidden ON documents (id) WHERE visible = 0;
 
 -- Leaf hashes, 32 bytes a chunk, so that a path needs no text.
 CREATE TABLE leaves (
@@ -39,9 +43,11 @@ CREATE TABLE leaves (
   hashes   BLOB NOT NULL
 ) STRICT;
 
-CREATE TABLE chunks (
+-- The text of chunks of one document that follow each other; the id is that of
+-- the first of them. text.go has the layout.
+CREATE TABLE texts (
   id   INTEGER PRIMARY KEY,
-  text BLOB NOT NULL
+  data BLOB NOT NULL
 ) STRICT;
 
 -- Corpora, by origin; the empty origin is that of private documents.
@@ -74,9 +80,18 @@ CREATE TABLE locations (
 CREATE INDEX locations_document ON locations (document);
 CREATE UNIQUE INDEX locations_place ON locations (place, seq);
 
--- The words of every visible chunk. Contentless: text is read from chunks, and
--- proven, before anybody sees it.
-CREATE VIRTUAL TABLE fts USING fts5 (
-  text, content = '', contentless_delete = 1, detail = full,
-  tokenize = 'porter unicode61 remove_diacritics 2'
-);
+-- The index of words: shard/internal/index has the layout. Text is read from
+-- texts, and proven, before anybody sees it.
+CREATE TABLE segments (
+  base     INTEGER PRIMARY KEY, -- number of its first row of postings
+  rows     INTEGER NOT NULL,
+  level    INTEGER NOT NULL,
+  negative INTEGER NOT NULL, -- 1: counts what the others hold of hidden documents
+  first    INTEGER NOT NULL, -- id of its first chunk
+  passages INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE postings (
+  id   INTEGER PRIMARY KEY,
+  data BLOB NOT NULL
+) STRICT;

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"arborist/document"
-	"arborist/shard/internal/rank"
+	"arborist/shard/internal/index"
 )
 
 // A Hit is a passage that was found. Its text was hashed against the root, and
@@ -120,12 +120,12 @@ func fileErrors(err error) []*FileError {
 
 // A search is one query over snapshots of its files.
 type search struct {
-	query Query
-	terms terms
-	parts []*part // in the caller's order
-	stats rank.Statistics
-	idf   []float64
-	keep  int // hits to know: offset and limit
+	query  Query
+	terms  parsed
+	parts  []*part // in the caller's order
+	stats  index.Statistics
+	scorer *index.Scorer
+	keep   int // hits to know: offset and limit
 }
 
 // A part is a file within a search.
@@ -134,10 +134,13 @@ type part struct {
 	tx        *sql.Tx
 	end       func() // of tx
 	state     state
-	uncounted []byte // documents that an earlier file shows
-	unseen    []byte // those of them that it returns
-	origin    int64  // of Query.Corpus in this file, 0 where there is none
-	rows      []rank.Row
+	inverted  *inverted
+	uncounted []index.Range // documents that an earlier file shows
+	unseen    []index.Range // those of them that it returns
+	out       []index.Range // all chunks that are no hits: hidden, unseen, filtered
+	clauses   []*index.Matches
+	not       []*index.Matches
+	rows      []index.Row
 	total     int64
 }
 
@@ -147,9 +150,10 @@ func searchFiles(ctx context.Context, files []*File, q Query) (Results, error) {
 	}
 	s := &search{query: q, keep: q.Offset + q.Limit}
 	var err error
-	if s.terms, err = parse(ctx, files[0], q.Text); err != nil {
+	if s.terms, err = parse(q.Text); err != nil {
 		return Results{}, err
 	}
+	s.terms.filters.origin, s.terms.filters.all = q.Corpus, q.AllVersions
 	defer s.end()
 	if err := s.begin(ctx, files); err != nil {
 		return Results{}, err
@@ -189,13 +193,11 @@ func (s *search) begin(ctx context.Context, files []*File) error {
 		if p.state, err = readState(ctx, p.tx); err != nil {
 			return p.file.fail(err)
 		}
-		if s.query.Corpus != "" {
-			err = p.tx.QueryRowContext(ctx, "SELECT id FROM origins WHERE origin = ?", s.query.Corpus).Scan(&p.origin)
-			if err != nil && !errors.Is(err, sql.ErrNoRows) {
-				return p.file.fail(err)
-			}
+		if s.query.AllVersions {
+			p.state.passages, p.state.words = p.state.chunks, p.state.allWords
 		}
-		return nil
+		p.inverted, err = p.file.invertedOf(ctx, p.tx, p.state.generation)
+		return p.file.fail(err)
 	})
 }
 
@@ -209,22 +211,39 @@ func (s *search) end() {
 
 // count is the first round: it sums what ranking has to know of all files.
 func (s *search) count(ctx context.Context) error {
-	match := s.terms.match("OR") // even for AND: counted are the phrases alone
-	found := make([]rank.Statistics, len(s.parts))
+	found := make([]index.Statistics, len(s.parts))
 	err := each(len(s.parts), func(i int) error {
 		p := s.parts[i]
+		hidden := p.inverted.hidden
+		if s.query.AllVersions {
+			hidden = nil
+		}
+		failing, err := p.failing(ctx, s.terms.filters, 1<<62)
+		if err != nil {
+			return p.file.fail(err)
+		}
+		p.out = index.Union(hidden, p.unseen, failing)
 		st := &found[i]
 		st.Passages, st.Words = p.state.passages, p.state.words
-		st.Rows = make([]int64, len(s.terms.words))
-		var blob []byte
-		err := p.tx.QueryRowContext(ctx, "SELECT arborist_df(fts, ?2) FROM fts WHERE fts MATCH ?1 LIMIT 1", match, p.uncounted).Scan(&blob)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
+		for _, c := range s.terms.clauses {
+			m, err := p.inverted.reader.Find(ctx, c)
+			if err != nil {
+				return p.file.fail(damagedIndex(err))
+			}
+			n, err := m.Count(hidden, p.uncounted)
+			if err != nil {
+				return p.file.fail(damagedIndex(err))
+			}
+			p.clauses, st.Holding = append(p.clauses, m), append(st.Holding, n)
 		}
-		if err == nil {
-			st.Rows, err = rank.Rows(blob, len(s.terms.words))
+		for _, c := range s.terms.not {
+			m, err := p.inverted.reader.Find(ctx, c)
+			if err != nil {
+				return p.file.fail(damagedIndex(err))
+			}
+			p.not = append(p.not, m)
 		}
-		return p.file.fail(err)
+		return nil
 	})
 	for _, st := range found {
 		s.stats.Add(st)
@@ -234,54 +253,28 @@ func (s *search) count(ctx context.Context) error {
 
 // rank is the second round: the best rows of each file, by the sums.
 func (s *search) rank(ctx context.Context) (mode string, err error) {
-	s.idf = s.stats.IDF()
-	if !slices.Contains(s.stats.Rows, 0) {
-		total, err := s.best(ctx, s.terms.match("AND"))
-		if err != nil || total > 0 || len(s.terms.words) == 1 {
+	s.scorer = s.stats.Scorer()
+	if !slices.Contains(s.stats.Holding, 0) {
+		total, err := s.best(ctx, true)
+		if err != nil || total > 0 {
 			return ModeAnd, err
 		}
 	}
-	if len(s.terms.words) == 1 {
+	if len(s.terms.clauses) == 1 {
 		return ModeAnd, nil
 	}
-	_, err = s.best(ctx, s.terms.match("OR"))
+	_, err = s.best(ctx, false)
 	return ModeOr, err
 }
 
-// FTS5's functions cannot stand inside an aggregate, and SQLite would merge the
-// inner query into the outer one but for its limit, which limits nothing.
-const (
-	bestSQL = "SELECT arborist_top(id, score, ?4) FROM (SELECT rowid AS id, arborist_score(fts, ?2, ?3) AS score FROM fts WHERE fts MATCH ?1"
-	endSQL  = " LIMIT -1)"
-	// The filter stands before the ranking: what it drops must not push hits out.
-	filterSQL = ` AND EXISTS (SELECT 1 FROM locations WHERE origin = ?5 AND current = 1
-		AND document = (SELECT id FROM documents WHERE id <= fts.rowid ORDER BY id DESC LIMIT 1))`
-)
-
-func (s *search) best(ctx context.Context, match string) (total int64, err error) {
-	var floor threshold
+func (s *search) best(ctx context.Context, all bool) (total int64, err error) {
+	floor := new(index.Floor)
 	err = each(len(s.parts), func(i int) error {
 		p := s.parts[i]
-		query, args := bestSQL+endSQL, []any{match, s.stats.Params(s.keep, floor.get()), p.unseen, int64(s.keep)}
-		if s.query.Corpus != "" {
-			if p.origin == 0 {
-				return nil
-			}
-			query, args = bestSQL+filterSQL+endSQL, append(args, p.origin)
-		}
-		var blob []byte
-		if err := p.tx.QueryRowContext(ctx, query, args...).Scan(&blob); err != nil {
-			return p.file.fail(err)
-		}
+		q := index.Search{Clauses: p.clauses, All: all, Not: p.not, Hidden: p.out, Scorer: s.scorer, Keep: s.keep, Floor: floor}
 		var err error
-		if p.total, p.rows, err = rank.Top(blob); err != nil {
-			return p.file.fail(err)
-		}
-		// The k-th best of one file is at most the k-th best of all.
-		if len(p.rows) >= s.keep {
-			floor.raise(kth(p.rows, s.keep))
-		}
-		return nil
+		p.total, p.rows, err = q.Run(ctx)
+		return p.file.fail(damagedIndex(err))
 	})
 	for _, p := range s.parts {
 		total += p.total
@@ -290,7 +283,7 @@ func (s *search) best(ctx context.Context, match string) (total int64, err error
 }
 
 // kth returns the k-th best score, where there are at least k.
-func kth(rows []rank.Row, k int) float64 {
+func kth(rows []index.Row, k int) float64 {
 	scores := make([]float64, len(rows))
 	for i, r := range rows {
 		scores[i] = r.Score

@@ -56,7 +56,7 @@ func (k Kind) String() string {
 }
 
 // SchemaVersion is the user_version of the files that this version writes.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 var (
 	// ErrNotFound: no such document, passage or file.
@@ -132,3 +132,7 @@ func damage(err error) error {
 func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, fmt.Errorf(format, args...))
 }
+
+func isCorrupt(err error) bool { return errors.Is(err, ErrCorrupt) }
+
+func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

@@ -32,7 +32,7 @@ func (s *Shared) Withdraw(ctx context.Context, corpus, uri string) error {
 		if len(retire[i]) == 0 {
 			return nil
 		}
-		return s.files[i].Write(ctx, func(tx *sql.Tx) error { return apply(ctx, tx, nil, retire[i]) })
+		return s.files[i].Write(ctx, func(tx *sql.Tx) error { return s.files[i].apply(ctx, tx, nil, retire[i]) })
 	})
 	if err != nil {
 		return fmt.Errorf("withdraw %.200q: %w", uri, err)

@@ -94,9 +94,9 @@ func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 	return Segment{Level: level(n), First: first, Passages: n, Base: base, Rows: rows}, nil
 }
 
-// WriteNegative writes how many of the passages hold each term, as a negative
-// segment, and forgets the passages.
-func (b *Builder) WriteNegative(put PutRow, base int64) (Segment, error) {
+// WriteCounts writes, for each term, sign times how many of the passages hold
+// it, as a segment of counts, and forgets the passages.
+func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 	w := newSegmentWriter(put, base)
 	order, ends := b.sort()
 	from := 0
@@ -107,7 +107,7 @@ func (b *Builder) WriteNegative(put PutRow, base int64) (Segment, error) {
 		last := uint32(1<<32 - 1)
 		for _, o := range words {
 			if o.doc != last {
-				e.n, last = e.n+1, o.doc
+				e.sum, last = e.sum+sign, o.doc
 			}
 		}
 		if err := w.entry(&e); err != nil {
@@ -120,7 +120,7 @@ func (b *Builder) WriteNegative(put PutRow, base int64) (Segment, error) {
 		return Segment{}, err
 	}
 	b.reset()
-	return Segment{Level: level, Negative: true, Base: base, Rows: rows}, nil
+	return Segment{Level: level, Counts: true, Base: base, Rows: rows}, nil
 }
 
 // sort brings the words into the order of terms, and those of one term into

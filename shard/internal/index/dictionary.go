@@ -26,8 +26,12 @@ const (
 // for at most one block, or, for a list in rows of its own,
 //
 //	number of parts << 1 | 1, row of the first counted from the segment's base, for each part the difference of its last passage
+//
+// In a segment of counts the number, signed as protobuf's zigzag has it, is all
+// that follows the term.
 type entry struct {
 	term      []byte
+	sum       int64 // of a segment of counts; never 0
 	n         uint64
 	docs, pos []byte // inline; one block
 	row       uint64
@@ -43,6 +47,9 @@ func appendEntry(b, before []byte, e *entry) []byte {
 	b = binary.AppendUvarint(b, uint64(shared))
 	b = binary.AppendUvarint(b, uint64(len(e.term)-shared))
 	b = append(b, e.term[shared:]...)
+	if e.sum != 0 {
+		return binary.AppendVarint(b, e.sum)
+	}
 	b = binary.AppendUvarint(b, e.n)
 	if e.parts == nil {
 		b = binary.AppendUvarint(b, uint64(len(e.docs))<<1)
@@ -64,9 +71,9 @@ func appendEntry(b, before []byte, e *entry) []byte {
 // until the next one is read.
 type blockReader struct {
 	buffer
-	entry    entry
-	read     int
-	negative bool // entries have a number alone
+	entry  entry
+	read   int
+	counts bool // of a segment of counts
 }
 
 // next reads the next entry; at the end of the block it returns false.
@@ -87,6 +94,9 @@ func (r *blockReader) next() (bool, error) {
 		return false, formatErrorf("terms do not ascend")
 	}
 	e.term = append(e.term[:shared], suffix...)
+	if r.counts {
+		return r.sum()
+	}
 	e.n = r.uint()
 	e.docs, e.pos, e.parts, e.row = nil, nil, nil, 0
 	v := r.uint()
@@ -94,13 +104,23 @@ func (r *blockReader) next() (bool, error) {
 		pos := r.uint()
 		e.docs = r.take(v >> 1)
 		e.pos = r.take(pos)
-		if e.n > blockLen && !r.negative || r.negative && len(e.docs)+len(e.pos) > 0 {
+		if e.n > blockLen {
 			return false, formatErrorf("a term has %d postings in the dictionary", e.n)
 		}
 	} else if err := r.parts(v >> 1); err != nil {
 		return false, err
 	}
 	if r.bad || e.n == 0 || len(e.term) == 0 {
+		return false, formatErrorf("a dictionary block is cut off")
+	}
+	r.read++
+	return true, nil
+}
+
+func (r *blockReader) sum() (bool, error) {
+	v := r.uint()
+	r.entry.sum = int64(v>>1) ^ -int64(v&1)
+	if r.bad || r.entry.sum == 0 || len(r.entry.term) == 0 {
 		return false, formatErrorf("a dictionary block is cut off")
 	}
 	r.read++

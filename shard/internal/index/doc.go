@@ -16,8 +16,9 @@
 //
 // A passage has a number, its words positions from 0. A segment covers a
 // contiguous range of passages; ranges of segments are disjoint and ascend.
-// A passage that is no longer shown is dead: its postings stay until they are
-// purged, and a negative segment repeats them so that counts stay exact.
+// A passage that becomes hidden stays in its segment. A segment of counts says
+// how many passages fewer hold each of its terms, and one of the opposite sign
+// takes that back, so counts stay exact and no postings are rewritten.
 //
 // # Rows
 //

@@ -13,6 +13,16 @@ type Clause struct {
 	Prefix bool
 }
 
+// Count returns how often the clause stands in a text's words.
+func (c Clause) Count(words []string) (n int) {
+	for i := 0; i+len(c.Words) <= len(words); i++ {
+		if c.Prefix && strings.HasPrefix(words[i], c.Words[0]) || !c.Prefix && slices.Equal(words[i:i+len(c.Words)], c.Words) {
+			n++
+		}
+	}
+	return n
+}
+
 // Matches are the passages that a clause matches, segment by segment.
 type Matches struct {
 	reader *Reader
@@ -54,11 +64,12 @@ func (r *Reader) Find(ctx context.Context, c Clause) (*Matches, error) {
 	return m, nil
 }
 
-// Count returns how many passages match that are in none of the ranges of two
-// unions: dead passages of the index, and others to be left out.
-func (m *Matches) Count(dead, out []Range) (n int64, err error) {
+// Count returns how many passages match that are not in any range of out, a
+// union. Hidden, a union too, is what segments of counts have been told is
+// hidden: those passages do not count, unless it is nil.
+func (m *Matches) Count(hidden, out []Range) (n int64, err error) {
 	if m.term == "" {
-		w := walk{Union(dead, out)}
+		w := walk{Union(hidden, out)}
 		for i, s := range m.reader.segments {
 			for _, d := range m.lists[i].docs {
 				if !w.holds(s.First + int64(d)) {
@@ -68,16 +79,16 @@ func (m *Matches) Count(dead, out []Range) (n int64, err error) {
 		}
 		return n, nil
 	}
-	if n, err = m.reader.count(m.term); err != nil || len(out) == 0 {
+	if n, err = m.reader.count(m.term, hidden == nil); err != nil || len(out) == 0 {
 		return n, err
 	}
-	in, err := m.within(out, dead)
+	in, err := m.within(out, hidden)
 	return n - in, err
 }
 
-// within counts the matches in the ranges of a union that are not dead.
-func (m *Matches) within(ranges, dead []Range) (n int64, err error) {
-	w := walk{dead}
+// within counts the matches in the ranges of a union that are not hidden.
+func (m *Matches) within(ranges, hidden []Range) (n int64, err error) {
+	w := walk{hidden}
 	for i, s := range m.reader.segments {
 		st := m.stream(i)
 		for _, r := range ranges {

@@ -8,8 +8,8 @@ import (
 const mergeWidth = 8
 
 // Plan says which segments should become one next: all from the one returned
-// on, -1 where none should. Segments are all positive or all negative ones, in
-// the order in which they were made.
+// on, -1 where none should. Segments are all of postings or all of counts,
+// in the order in which they were made.
 //
 // A segment is merged about once for each factor of eight that the index grows
 // by, and a search meets about seven of each size.
@@ -30,26 +30,16 @@ func Plan(segments []Segment) int {
 	return -1
 }
 
-// Merge writes one segment with everything that the positive segments of r
-// from number from on hold, but passages that dead says are dead.
-//
-// Dead passages may be left out only where no negative segment counts them any
-// more: by a merge of all segments.
-func (r *Reader) Merge(from int, dead func(passage int64) bool, put PutRow, base int64) (Segment, error) {
+// Merge writes one segment with everything that the segments of r from number
+// from on hold. Segments of counts do not count here.
+func (r *Reader) Merge(from int, put PutRow, base int64) (Segment, error) {
 	merged := r.segments[from:]
 	first := merged[0].First
 	end := merged[len(merged)-1].First + merged[len(merged)-1].Passages
-	m := &merger{reader: r, writer: newSegmentWriter(put, base), first: first, dead: dead}
+	m := &merger{reader: r, writer: newSegmentWriter(put, base), first: first}
 	m.lengths = make([]byte, 2*(end-first))
 	for _, s := range merged {
 		copy(m.lengths[2*(s.First-first):], s.head.lengths)
-	}
-	if dead != nil {
-		for i := range end - first {
-			if dead(first + i) {
-				m.lengths[2*i], m.lengths[2*i+1] = 0, 0
-			}
-		}
 	}
 	if err := m.run(merged); err != nil {
 		return Segment{}, err
@@ -61,21 +51,22 @@ func (r *Reader) Merge(from int, dead func(passage int64) bool, put PutRow, base
 	return Segment{Level: level(end - first), First: first, Passages: end - first, Base: base, Rows: rows}, nil
 }
 
-// MergeNegative writes one negative segment with what all of them say.
-func (r *Reader) MergeNegative(from int, put PutRow, base int64) (Segment, error) {
+// MergeCounts writes one segment of counts with what all of them say from
+// number from on.
+func (r *Reader) MergeCounts(from int, put PutRow, base int64) (Segment, error) {
 	m := &merger{reader: r, writer: newSegmentWriter(put, base)}
 	top := 0
-	for _, s := range r.negative[from:] {
+	for _, s := range r.counts[from:] {
 		top = max(top, s.Level)
 	}
-	if err := m.run(r.negative[from:]); err != nil {
+	if err := m.run(r.counts[from:]); err != nil {
 		return Segment{}, err
 	}
 	rows, err := m.writer.close(nil)
 	if err != nil {
 		return Segment{}, err
 	}
-	return Segment{Level: top + 1, Negative: true, Base: base, Rows: rows}, nil
+	return Segment{Level: top + 1, Counts: true, Base: base, Rows: rows}, nil
 }
 
 // A merger brings the terms of several segments into one order.
@@ -84,7 +75,6 @@ type merger struct {
 	writer  *segmentWriter
 	first   int64 // passage
 	lengths []byte
-	dead    func(int64) bool
 	list    encoder
 }
 
@@ -155,16 +145,19 @@ func (m *merger) advance(s *source) error {
 			return err
 		}
 		s.block++
-		s.blocks = blockReader{buffer: buffer{b: data}, negative: s.segment.Negative}
+		s.blocks = blockReader{buffer: buffer{b: data}, counts: s.segment.Counts}
 	}
 }
 
 // term writes the lists of one term as one.
 func (m *merger) term(term []byte, sources []*source) error {
-	if sources[0].segment.Negative {
+	if sources[0].segment.Counts {
 		e := entry{term: term}
 		for _, s := range sources {
-			e.n += min(s.blocks.entry.n, 1<<40)
+			e.sum += s.blocks.entry.sum
+		}
+		if e.sum == 0 {
+			return nil
 		}
 		return m.writer.entry(&e)
 	}
@@ -176,9 +169,6 @@ func (m *merger) term(term []byte, sources []*source) error {
 			return err
 		}
 	}
-	if m.list.n == 0 {
-		return nil // all of them are dead
-	}
 	m.list.finish()
 	return m.writer.add(term, &m.list)
 }
@@ -189,9 +179,6 @@ func (m *merger) copy(c *cursor, up uint32) error {
 		more, err := c.next()
 		if !more || err != nil {
 			return err
-		}
-		if m.dead != nil && m.dead(c.s.First+int64(c.doc())) {
-			continue
 		}
 		raw, err := c.rawPositions()
 		if err != nil {

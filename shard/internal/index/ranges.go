@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // A Range is passages from First up to, not including, End.
@@ -42,6 +43,12 @@ func Complement(union []Range, end int64) []Range {
 		out = append(out, Range{at, end})
 	}
 	return out
+}
+
+// Holds reports whether a range of a union holds the passage.
+func Holds(union []Range, passage int64) bool {
+	i := sort.Search(len(union), func(i int) bool { return union[i].End > passage })
+	return i < len(union) && union[i].First <= passage
 }
 
 // A walk goes through the ranges of a union with passages that ascend.

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"cmp"
+	"context"
 	"strings"
 )
 
@@ -12,7 +14,7 @@ type Reader struct {
 	get      GetRow
 	cache    *Cache
 	segments []*segment // in the order of passages
-	negative []*segment
+	counts   []*segment
 }
 
 // A segment is an open segment.
@@ -21,8 +23,7 @@ type segment struct {
 	head *head
 }
 
-// Open opens segments: those of one state of a file, in any order of negative
-// and positive ones, the positive ones ascending.
+// Open opens segments: those of one state of a file. Those of postings ascend.
 func Open(segments []Segment, get GetRow, cache *Cache) (*Reader, error) {
 	r := &Reader{get: get, cache: cache}
 	end := int64(0)
@@ -38,8 +39,8 @@ func Open(segments []Segment, get GetRow, cache *Cache) (*Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Negative {
-			r.negative = append(r.negative, &segment{s, h})
+		if s.Counts {
+			r.counts = append(r.counts, &segment{s, h})
 			continue
 		}
 		if int64(h.passages()) != s.Passages || s.First < end || s.First > 1<<62 || s.Passages > 1<<31 {
@@ -97,7 +98,7 @@ func (r *Reader) scan(s *segment, i int, fn func(*entry) bool, n int) error {
 		if err != nil {
 			return err
 		}
-		b := blockReader{buffer: buffer{b: data}, negative: s.Negative}
+		b := blockReader{buffer: buffer{b: data}, counts: s.Counts}
 		for {
 			more, err := b.next()
 			if err != nil {
@@ -114,8 +115,9 @@ func (r *Reader) scan(s *segment, i int, fn func(*entry) bool, n int) error {
 	return nil
 }
 
-// count returns how many passages hold a term, dead ones left out.
-func (r *Reader) count(term string) (n int64, err error) {
+// count returns how many passages hold a term, hidden ones left out unless all
+// are asked for.
+func (r *Reader) count(term string, all bool) (n int64, err error) {
 	for _, s := range r.segments {
 		e, ok, err := r.lookup(s, term)
 		if err != nil {
@@ -125,17 +127,85 @@ func (r *Reader) count(term string) (n int64, err error) {
 			n += int64(min(e.n, 1<<32))
 		}
 	}
-	for _, s := range r.negative {
+	for _, s := range r.counts {
+		if all {
+			break
+		}
 		e, ok, err := r.lookup(s, term)
 		if err != nil {
 			return 0, err
 		}
 		if ok {
-			n -= int64(min(e.n, 1<<32))
+			n += e.sum
 		}
 	}
 	if n < 0 {
 		return 0, formatErrorf("fewer than no passages hold a term")
 	}
 	return n, nil
+}
+
+// Each calls fn with every posting, position by position.
+func (r *Reader) Each(ctx context.Context, fn func(term []byte, passage int64, position uint32)) error {
+	var at []uint32
+	for _, s := range r.segments {
+		var failed error
+		err := r.scan(s, 0, func(e *entry) bool {
+			c := r.open(s, *e)
+			for {
+				more, err := c.next()
+				if failed = cmp.Or(err, ctx.Err()); failed != nil {
+					return false
+				}
+				if !more {
+					return true
+				}
+				if at, failed = c.positions(at[:0]); failed != nil {
+					return false
+				}
+				for _, p := range at {
+					fn(e.term, s.First+int64(c.doc()), p)
+				}
+			}
+		}, len(s.head.firsts))
+		if err := cmp.Or(failed, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EachCount calls fn with every number that segments of counts hold.
+func (r *Reader) EachCount(ctx context.Context, fn func(term []byte, n int64)) error {
+	for _, s := range r.counts {
+		err := r.scan(s, 0, func(e *entry) bool {
+			fn(e.term, e.sum)
+			return ctx.Err() == nil
+		}, len(s.head.firsts))
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Size returns how many passages the segments cover, and the words in them.
+func (r *Reader) Size() (passages, words int64) {
+	for _, s := range r.segments {
+		passages += s.Passages
+		for i := range s.head.passages() {
+			words += int64(s.head.length(uint32(i)))
+		}
+	}
+	return passages, words
+}
+
+// Length returns the words of a passage; false where no segment covers it.
+func (r *Reader) Length(passage int64) (int, bool) {
+	for _, s := range r.segments {
+		if passage >= s.First && passage < s.First+s.Passages {
+			return s.head.length(uint32(passage - s.First)), true
+		}
+	}
+	return 0, false
 }

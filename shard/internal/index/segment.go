@@ -6,10 +6,11 @@ type Segment struct {
 	// Level grows with the number of passages: see [Writer.Merge].
 	Level int
 	// First is the number of the first passage, Passages how many numbers from
-	// there on the segment covers. A negative segment has none.
+	// there on the segment covers. A segment of counts has none.
 	First, Passages int64
-	// Negative: the segment counts, for each term, dead passages that hold it.
-	Negative   bool
+	// Counts: for each term the segment holds a number alone, which is added to
+	// how many passages hold the term: what has become hidden is negative.
+	Counts     bool
 	Base, Rows int64
 }
 

@@ -1,20 +1,8 @@
-/* Registration: every connection that this process opens gets the functions. */
+/* Registration: every connection that this process opens gets the function. */
 
-#include "rank.h"
+#include "harden.h"
+#include "sqlite.h"
 
-static fts5_api *fts5_of(sqlite3 *db) {
-  fts5_api *api = 0;
-  sqlite3_stmt *stmt = 0;
-  if (sqlite3_prepare_v2(db, "SELECT fts5(?1)", -1, &stmt, 0) == SQLITE_OK) {
-    sqlite3_bind_pointer(stmt, 1, (void *)&api, "fts5_api_ptr", 0);
-    sqlite3_step(stmt);
-  }
-  sqlite3_finalize(stmt);
-  return api;
-}
-
-/* arborist_harden(): switches off, on this connection, whatever a hostile
-** schema could use. The Go driver has no binding for sqlite3_db_config. */
 static void harden(sqlite3_context *ctx, int n, sqlite3_value **v) {
   static const int settings[][2] = {
     {SQLITE_DBCONFIG_DEFENSIVE, 1},
@@ -41,18 +29,12 @@ static void harden(sqlite3_context *ctx, int n, sqlite3_value **v) {
 }
 
 /* Called by SQLite for each new connection. A failure here would fail every
-** sqlite3_open of the process, so it is left to the first use to find that a
+** sqlite3_open of the process, so it is left to the first use to find that the
 ** function is missing. */
 static int setup(sqlite3 *db, char **error, const void *api) {
-  fts5_api *fts = fts5_of(db);
   (void)error;
   (void)api;
   sqlite3_create_function_v2(db, "arborist_harden", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, 0, harden, 0, 0, 0);
-  if (fts == 0 || fts->iVersion < 2) return SQLITE_OK;
-  arborist_tokenizer(db, fts);
-  arborist_top(db);
-  fts->xCreateFunction(fts, "arborist_df", 0, arborist_df_function, 0);
-  fts->xCreateFunction(fts, "arborist_score", 0, arborist_score_function, 0);
   return SQLITE_OK;
 }
 

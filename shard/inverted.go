@@ -1,0 +1,280 @@
+package shard
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"arborist/document"
+	"arborist/shard/internal/index"
+	"arborist/shard/internal/words"
+)
+
+// cacheBytes is how much of its index a file keeps in memory.
+const cacheBytes = 8 << 20
+
+// An inverted is the index of a file as of one generation.
+type inverted struct {
+	reader *index.Reader
+	hidden []index.Range // chunks that are in the index and not found
+}
+
+// An invertedCache holds the index of a file as a search saw it last: what it
+// says of segments does not have to be read for each search.
+type invertedCache struct {
+	rows *index.Cache
+
+	mu         sync.Mutex
+	generation int64
+	inverted   *inverted
+}
+
+func newInvertedCache() *invertedCache { return &invertedCache{rows: index.NewCache(cacheBytes)} }
+
+// invertedOf returns the index of the state that a snapshot sees.
+func (f *File) invertedOf(ctx context.Context, tx *sql.Tx, generation int64) (*inverted, error) {
+	get := postingsOf(ctx, tx)
+	c := f.index
+	c.mu.Lock()
+	known := c.inverted
+	if c.generation != generation {
+		known = nil
+	}
+	c.mu.Unlock()
+	if known != nil {
+		return &inverted{known.reader.With(get), known.hidden}, nil
+	}
+	opened, err := openInverted(ctx, tx, get, c.rows)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if generation >= c.generation {
+		c.generation, c.inverted = generation, opened
+	}
+	return opened, nil
+}
+
+func openInverted(ctx context.Context, tx *sql.Tx, get index.GetRow, cache *index.Cache) (*inverted, error) {
+	segments, err := readSegments(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := index.Open(segments, get, cache)
+	if err != nil {
+		return nil, damagedIndex(err)
+	}
+	hidden, err := readHidden(ctx, tx)
+	return &inverted{reader, hidden}, err
+}
+
+func postingsOf(ctx context.Context, tx *sql.Tx) index.GetRow {
+	return func(row int64) (data []byte, err error) {
+		err = tx.QueryRowContext(ctx, "SELECT data FROM postings WHERE id = ?", row).Scan(&data)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, corrupt("its index lacks row %d", row)
+		}
+		return data, err
+	}
+}
+
+// readSegments returns the segments, those of each sign in the order of their
+// passages or of their making.
+func readSegments(ctx context.Context, tx *sql.Tx) ([]index.Segment, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT base, rows, level, negative, first, passages FROM segments ORDER BY negative, first, base")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []index.Segment
+	for rows.Next() {
+		var s index.Segment
+		if err := rows.Scan(&s.Base, &s.Rows, &s.Level, &s.Counts, &s.First, &s.Passages); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+// readHidden returns the chunks of hidden documents.
+func readHidden(ctx context.Context, tx *sql.Tx) ([]index.Range, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id, chunks FROM documents WHERE visible = 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var hidden []index.Range
+	for rows.Next() {
+		var first, n int64
+		if err := rows.Scan(&first, &n); err != nil {
+			return nil, err
+		}
+		if first < 1 || n < 1 || n > document.MaxBytes {
+			return nil, corrupt("document row %d has %d chunks", first, n)
+		}
+		hidden = append(hidden, index.Range{First: first, End: first + n})
+	}
+	return index.Union(hidden), rows.Err()
+}
+
+// damagedIndex gives the findings of the index the name that callers know.
+func damagedIndex(err error) error {
+	if errors.Is(err, index.ErrFormat) {
+		return corrupt("%w", err)
+	}
+	return err
+}
+
+// An indexer writes the index within one transaction of one file.
+type indexer struct {
+	tx     *sql.Tx
+	state  *state
+	words  words.Tokenizer
+	first  int64 // id of the first chunk in added
+	added  index.Builder
+	counts [2]index.Builder // of documents that were hidden, and shown again
+	insert *sql.Stmt
+}
+
+// add adds the chunks of a new document, whose id is behind those of all
+// others, and returns the number of words.
+func (x *indexer) add(id int64, d *document.Document) (total int64, err error) {
+	for i := range d.Chunks() {
+		if x.added.Passages() == 0 {
+			x.first = id + int64(i)
+		}
+		x.words.Each(d.Chunk(i), func(term []byte, _, _ int) { x.added.Term(term) })
+		total += int64(x.added.EndPassage())
+		if x.added.Full() {
+			if err := x.flush(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return total, nil
+}
+
+// count takes the chunks of a document out of what the index counts, or back in.
+func (x *indexer) count(d *document.Document, in bool) error {
+	sign := 0
+	if in {
+		sign = 1
+	}
+	b := &x.counts[sign]
+	for i := range d.Chunks() {
+		x.words.Each(d.Chunk(i), func(term []byte, _, _ int) { b.Term(term) })
+		b.EndPassage()
+		if b.Full() {
+			if err := x.flushCounts(sign); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *indexer) put(row int64, data []byte) error {
+	if x.insert == nil {
+		stmt, err := x.tx.PrepareContext(background, "INSERT INTO postings (id, data) VALUES (?, ?)")
+		if err != nil {
+			return err
+		}
+		x.insert = stmt
+	}
+	_, err := x.insert.ExecContext(background, row, data)
+	return err
+}
+
+// flush writes what add has gathered as a segment.
+func (x *indexer) flush() error {
+	if x.added.Passages() == 0 {
+		return nil
+	}
+	return x.record(x.added.Write(x.put, x.first, x.state.posting))
+}
+
+func (x *indexer) flushCounts(sign int) error {
+	if x.counts[sign].Passages() == 0 {
+		return nil
+	}
+	return x.record(x.counts[sign].WriteCounts(x.put, int64(2*sign-1), x.state.posting))
+}
+
+func (x *indexer) record(s index.Segment, err error) error {
+	if err != nil {
+		return damagedIndex(err)
+	}
+	x.state.posting += s.Rows
+	_, err = x.tx.ExecContext(background, "INSERT INTO segments (base, rows, level, negative, first, passages) VALUES (?, ?, ?, ?, ?, ?)",
+		s.Base, s.Rows, s.Level, s.Counts, s.First, s.Passages)
+	return err
+}
+
+// drop forgets segments.
+func (x *indexer) drop(all []index.Segment) error {
+	for _, s := range all {
+		if _, err := x.tx.ExecContext(background, "DELETE FROM segments WHERE base = ?", s.Base); err != nil {
+			return err
+		}
+		if _, err := x.tx.ExecContext(background, "DELETE FROM postings WHERE id >= ? AND id < ?", s.Base, s.Base+s.Rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish writes what is left and keeps the number of segments small.
+func (x *indexer) finish() error {
+	if x.added.Passages()+x.counts[0].Passages()+x.counts[1].Passages() == 0 {
+		return nil
+	}
+	if err := errors.Join(x.flush(), x.flushCounts(0), x.flushCounts(1)); err != nil {
+		return err
+	}
+	for {
+		again, err := x.merge()
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+// merge makes one segment of several where it is time to.
+func (x *indexer) merge() (merged bool, err error) {
+	segments, err := readSegments(background, x.tx)
+	if err != nil {
+		return false, err
+	}
+	positive := segments
+	for i, s := range segments {
+		if s.Counts {
+			positive = segments[:i]
+			break
+		}
+	}
+	negative := segments[len(positive):]
+	from, gone := index.Plan(positive), positive
+	if from < 0 {
+		from, gone = index.Plan(negative), negative
+	}
+	if from < 0 {
+		return false, nil
+	}
+	reader, err := index.Open(segments, postingsOf(background, x.tx), nil)
+	if err != nil {
+		return false, damagedIndex(err)
+	}
+	var s index.Segment
+	if len(gone) > 0 && gone[0].Counts {
+		s, err = reader.MergeCounts(from, x.put, x.state.posting)
+	} else {
+		s, err = reader.Merge(from, x.put, x.state.posting)
+	}
+	if err := x.record(s, err); err != nil {
+		return false, err
+	}
+	return true, x.drop(gone[from:])
+}

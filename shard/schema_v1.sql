@@ -1,0 +1,81 @@
+-- One shard file, schema version 1, as the first versions of this program wrote
+-- it: what migrate.go expects to find.
+
+-- What the file is and how much it holds. Exactly one row.
+CREATE TABLE state (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  shard      INTEGER NOT NULL, -- number of this file in its set, from 0
+  shards     INTEGER NOT NULL, -- files in the set
+  generation INTEGER NOT NULL, -- grows with each change of what search sees
+  documents  INTEGER NOT NULL, -- stored, hidden ones included
+  chunks     INTEGER NOT NULL, -- stored
+  bytes      INTEGER NOT NULL, -- stored, of canonical text
+  passages   INTEGER NOT NULL, -- chunks in the index
+  words      INTEGER NOT NULL  -- words in the index
+) STRICT;
+
+INSERT INTO state VALUES (1, 0, 1, 0, 0, 0, 0, 0, 0);
+
+-- Content, named by its Merkle root. The id is that of chunk 0: chunk i of a
+-- document is id + i, in chunks as in the index.
+CREATE TABLE documents (
+  id      INTEGER PRIMARY KEY,
+  root    BLOB NOT NULL UNIQUE,
+  chunks  INTEGER NOT NULL,
+  bytes   INTEGER NOT NULL,
+  norm    TEXT NOT NULL,
+  chunker TEXT NOT NULL,
+  words   INTEGER NOT NULL, -- in the index, while visible
+  visible INTEGER NOT NULL, -- 1: in the index, because a location is current
+  changed INTEGER NOT NULL  -- generation in which visible last changed
+) STRICT;
+
+CREATE INDEX documents_changed ON documents (changed);
+
+-- Leaf hashes, 32 bytes a chunk, so that a path needs no text.
+CREATE TABLE leaves (
+  document INTEGER PRIMARY KEY REFERENCES documents (id),
+  hashes   BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE chunks (
+  id   INTEGER PRIMARY KEY,
+  text BLOB NOT NULL
+) STRICT;
+
+-- Corpora, by origin; the empty origin is that of private documents.
+CREATE TABLE origins (
+  id     INTEGER PRIMARY KEY,
+  origin TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- Where content was found. Each row is one version of what stands at a URI of
+-- an origin; within a file at most one of them is current, its newest.
+CREATE TABLE locations (
+  id            INTEGER PRIMARY KEY,
+  document      INTEGER NOT NULL REFERENCES documents (id),
+  origin        INTEGER NOT NULL REFERENCES origins (id),
+  place         BLOB NOT NULL,    -- 16 bytes, a hash of origin and URI
+  seq           INTEGER NOT NULL, -- version at the place, from 1, over the set
+  current       INTEGER NOT NULL,
+  superseded_by BLOB,             -- root that took the place, if one did
+  uri           TEXT NOT NULL,
+  title         TEXT NOT NULL,
+  source        TEXT NOT NULL,
+  fetched_at    INTEGER NOT NULL, -- Unix seconds
+  content_type  TEXT NOT NULL,
+  extractor     TEXT NOT NULL,
+  status        INTEGER NOT NULL,
+  etag          TEXT NOT NULL,
+  modified      TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX locations_document ON locations (document);
+CREATE UNIQUE INDEX locations_place ON locations (place, seq);
+
+-- The words of every visible chunk. Contentless: text is read from chunks, and
+-- proven, before anybody sees it.
+CREATE VIRTUAL TABLE fts USING fts5 (
+  text, content = '', contentless_delete = 1, detail = full,
+  tokenize = 'porter unicode61 remove_diacritics 2'
+);

@@ -1,0 +1,193 @@
+package shard
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"arborist/document"
+)
+
+// Text is stored in frames of several chunks: alone, a chunk is too short to
+// be compressed well, and a document whole is too long to be read for one of
+// its chunks.
+const (
+	frameChunks = 16
+	frameBytes  = 16 << 10
+	// maxFrame is the most text that a frame is believed to hold. A chunk of
+	// any chunker that is known here is far below.
+	maxFrame = 1 << 20
+)
+
+// A codec compresses and restores the text of frames. A frame is
+//
+//	number of chunks, length of each        varints
+//	1 byte                                  0: the text follows, 1: a zstd frame of it does
+//
+// It is safe for concurrent use.
+type codec struct {
+	once sync.Once
+	err  error
+	enc  *zstd.Encoder
+	dec  *zstd.Decoder
+}
+
+func (c *codec) open() error {
+	c.once.Do(func() {
+		n := runtime.GOMAXPROCS(0)
+		var werr, rerr error
+		c.enc, werr = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(n), zstd.WithEncoderLevel(zstd.SpeedDefault),
+			zstd.WithWindowSize(frameBytes*4), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+		c.dec, rerr = zstd.NewReader(nil, zstd.WithDecoderConcurrency(n), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrame))
+		c.err = errors.Join(werr, rerr)
+	})
+	return c.err
+}
+
+func (c *codec) encode(lengths []int, text []byte) ([]byte, error) {
+	if err := c.open(); err != nil {
+		return nil, err
+	}
+	b := binary.AppendUvarint(make([]byte, 0, len(text)/2+64), uint64(len(lengths)))
+	for _, n := range lengths {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	head := len(b)
+	b = c.enc.EncodeAll(text, append(b, 1))
+	if len(b) > head+1+len(text) {
+		b = append(append(b[:head], 0), text...)
+	}
+	return b, nil
+}
+
+// decode returns the text of a frame and where each of its chunks ends.
+func (c *codec) decode(data []byte) (text []byte, ends []int, err error) {
+	if err := c.open(); err != nil {
+		return nil, nil, err
+	}
+	take := func() uint64 {
+		v, n := binary.Uvarint(data)
+		data = data[max(n, 0):]
+		if n <= 0 {
+			return 0
+		}
+		return v
+	}
+	n := take()
+	if n == 0 || n > frameChunks {
+		return nil, nil, corrupt("a frame of %d chunks", n)
+	}
+	total := uint64(0)
+	for range n {
+		length := take()
+		if total += length; length == 0 || length > maxFrame || total > maxFrame {
+			return nil, nil, corrupt("a frame with a chunk of %d bytes", length)
+		}
+		ends = append(ends, int(total))
+	}
+	if len(data) == 0 || data[0] > 1 {
+		return nil, nil, corrupt("a frame of an unknown kind")
+	}
+	if text = data[1:]; data[0] == 1 {
+		if text, err = c.dec.DecodeAll(text, make([]byte, 0, total)); err != nil {
+			return nil, nil, corrupt("a frame: %w", err)
+		}
+	}
+	if uint64(len(text)) != total {
+		return nil, nil, corrupt("a frame of %d bytes holds %d", total, len(text))
+	}
+	return text, ends, nil
+}
+
+// frames calls fn with each frame of a document.
+func (c *codec) frames(d *document.Document, fn func(first int, data []byte) error) error {
+	for first := 0; first < d.Chunks(); {
+		var lengths []int
+		var text []byte
+		for i := first; i < d.Chunks() && len(lengths) < frameChunks; i++ {
+			chunk := d.Chunk(i)
+			if len(lengths) > 0 && len(text)+len(chunk) > frameBytes {
+				break
+			}
+			lengths, text = append(lengths, len(chunk)), append(text, chunk...)
+		}
+		data, err := c.encode(lengths, text)
+		if err != nil {
+			return err
+		}
+		if err := fn(first, data); err != nil {
+			return err
+		}
+		first += len(lengths)
+	}
+	return nil
+}
+
+// readText returns the whole text of a document and how many chunks it is
+// stored in, unproven.
+func (c *codec) readText(ctx context.Context, tx *sql.Tx, row docRow) ([]byte, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id, data FROM texts WHERE id >= ? AND id < ? ORDER BY id", row.id, row.end())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	text := make([]byte, 0, min(row.header.Bytes, maxFrame))
+	next := row.id
+	for rows.Next() {
+		var id int64
+		var data sql.RawBytes
+		if err := rows.Scan(&id, &data); err != nil {
+			return nil, err
+		}
+		part, ends, err := c.decode(data)
+		if err != nil {
+			return nil, corrupt("document %s: %w", row.header.Root, err)
+		}
+		if id != next {
+			return nil, corrupt("document %s: a frame starts at chunk %d, want %d", row.header.Root, id-row.id, next-row.id)
+		}
+		next += int64(len(ends))
+		if text = append(text, part...); uint64(len(text)) > row.header.Bytes {
+			return nil, corrupt("document %s is longer than its header says", row.header.Root)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if next != row.end() {
+		return nil, corrupt("document %s: %d of %d chunks are stored", row.header.Root, next-row.id, row.header.Chunks)
+	}
+	return text, nil
+}
+
+// readChunk returns one chunk of a document, unproven.
+func (c *codec) readChunk(ctx context.Context, tx *sql.Tx, row docRow, index uint64) ([]byte, error) {
+	var id int64
+	var data []byte
+	err := tx.QueryRowContext(ctx, "SELECT id, data FROM texts WHERE id <= ? ORDER BY id DESC LIMIT 1", row.id+int64(index)).Scan(&id, &data)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	if err != nil || id < row.id {
+		return nil, corrupt("document %s lacks chunk %d", row.header.Root, index)
+	}
+	text, ends, err := c.decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("document %s: %w", row.header.Root, err)
+	}
+	i := row.id + int64(index) - id
+	if i >= int64(len(ends)) {
+		return nil, corrupt("document %s lacks chunk %d", row.header.Root, index)
+	}
+	from := 0
+	if i > 0 {
+		from = ends[i-1]
+	}
+	return text[from:ends[i]], nil
+}
