@@ -28,7 +28,9 @@ func (f filters) none() bool {
 }
 
 // key names the filters in a cache.
-func (f filters) key() string { return fmt.Sprintf("%q", f) }
+func (f filters) key() string {
+	return fmt.Sprintf("%q %q %q %d %d %t", f.sites, f.corpora, f.origin, f.after, f.before, f.all)
+}
 
 // take takes a word that is a filter; it returns false where it is text.
 func (f *filters) take(word string) (bool, error) {
@@ -141,7 +143,7 @@ func (p *part) failing(ctx context.Context, f filters, end int64) ([]index.Range
 			return nil, err
 		}
 		c.mu.Lock()
-		if c.generation != p.state.generation || len(c.passing) >= maxCachedFilters {
+		if c.generation != p.state.generation || len(c.passing) >= maxCachedFilters || c.passing == nil {
 			c.generation, c.passing = p.state.generation, make(map[string][]index.Range)
 		}
 		c.passing[key] = passing

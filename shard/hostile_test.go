@@ -15,6 +15,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"arborist/document"
+	"arborist/shard/internal/index"
+	"arborist/shard/internal/words"
 )
 
 // donor makes a closed shard file with a few documents, as somebody would hand
@@ -154,33 +156,37 @@ func TestForeignFileAnswersAndIsNotWritten(t *testing.T) {
 
 func TestHostileFilesAreRefusedWithAReason(t *testing.T) {
 	sqlCases := map[string]string{
-		"a view":               "CREATE VIEW v AS SELECT * FROM chunks",
+		"a view":               "CREATE VIEW v AS SELECT * FROM texts",
 		"a table as a view":    "DROP TABLE leaves; CREATE VIEW leaves AS SELECT id AS document, zeroblob(1000000000) AS hashes FROM documents",
-		"a trigger":            "CREATE TRIGGER t AFTER INSERT ON chunks BEGIN DELETE FROM documents; END",
+		"a trigger":            "CREATE TRIGGER t AFTER INSERT ON texts BEGIN DELETE FROM documents; END",
 		"a virtual table":      "CREATE VIRTUAL TABLE w USING fts5(x)",
 		"one more table":       "CREATE TABLE more (x)",
-		"one more index":       "CREATE INDEX more ON chunks (text)",
+		"one more index":       "CREATE INDEX more ON texts (data)",
 		"a table that lacks":   "DROP TABLE leaves",
 		"an index that lacks":  "DROP INDEX locations_document",
 		"a generated column":   "DROP TABLE leaves; CREATE TABLE leaves (document INTEGER PRIMARY KEY, hashes BLOB AS (zeroblob(100000000))) STRICT",
-		"another tokenizer":    "UPDATE sqlite_schema SET sql = replace(sql, 'porter unicode61', 'trigram') WHERE name = 'fts'",
-		"content table":        "UPDATE sqlite_schema SET sql = replace(sql, 'content = ''''', 'content = ''chunks''') WHERE name = 'fts'",
 		"statistics":           "ANALYZE",
-		"index settings":       "INSERT INTO fts(fts, rank) VALUES ('rank', 'bm25(10.0)')",
-		"index version":        "UPDATE fts_config SET v = 3 WHERE k = 'version'",
-		"no index version":     "DELETE FROM fts_config",
 		"no state":             "DELETE FROM state",
 		"wrong set":            "UPDATE state SET shard = 7, shards = 5",
 		"more passages":        "UPDATE state SET passages = 1000000000",
 		"fewer passages":       "UPDATE state SET passages = -5",
 		"more words":           "UPDATE state SET words = words + 1; UPDATE documents SET words = words + 1 WHERE id = 1",
 		"document words":       "UPDATE documents SET words = 1 << 40",
-		"lengths":              "UPDATE fts_docsize SET sz = x'01'",
-		"lengths too long":     "UPDATE fts_docsize SET sz = x'ffffffffffffffffff'",
-		"empty lengths":        "UPDATE fts_docsize SET sz = x''",
-		"texts":                "UPDATE chunks SET text = CAST('The owl hunts in the forest at noon.' AS BLOB)",
-		"one bit of a text":    "UPDATE chunks SET text = CAST(replace(CAST(text AS TEXT), 'forest', 'forast') AS BLOB)",
-		"no texts":             "DELETE FROM chunks",
+		"a segment lacks":      "DELETE FROM segments",
+		"a segment twice":      "INSERT INTO segments SELECT base + 1000, rows, level, negative, first, passages FROM segments",
+		"segments overlap":     "UPDATE segments SET first = 1",
+		"a negative base":      "UPDATE segments SET base = -base",
+		"huge segments":        "UPDATE segments SET rows = 1 << 62, base = (1 << 61) + base",
+		"passages of segments": "UPDATE segments SET passages = passages + 1",
+		"postings as counts":   "UPDATE segments SET negative = 1",
+		"counts as postings":   "UPDATE segments SET negative = 0",
+		"texts":                "UPDATE texts SET data = CAST(x'012400' || 'The owl hunts in the forest at noon.' AS BLOB)",
+		"texts of nothing":     "UPDATE texts SET data = x''",
+		"texts of garbage":     "UPDATE texts SET data = randomblob(length(data))",
+		"texts too long":       "UPDATE texts SET data = x'01ffffffffffffffff7f00'",
+		"a bomb of a text":     "UPDATE texts SET data = x'01ffff3f0128b52ffd84000000000000000000000000000000000000000000000000'",
+		"one byte of a text":   "UPDATE texts SET data = CAST(substr(data, 1, length(data) - 1) || x'21' AS BLOB)",
+		"no texts":             "DELETE FROM texts",
 		"leaves":               "UPDATE leaves SET hashes = zeroblob(length(hashes))",
 		"leaves cut":           "UPDATE leaves SET hashes = x'00'",
 		"no leaves":            "DELETE FROM leaves",
@@ -199,10 +205,10 @@ func TestHostileFilesAreRefusedWithAReason(t *testing.T) {
 		"escapes in a title":   "UPDATE locations SET title = char(27) || '[2J'",
 		"huge title":           "UPDATE locations SET title = hex(zeroblob(100000))",
 		"no origins":           "DELETE FROM origins",
-		"index without pages":  "DELETE FROM fts_data WHERE id > 10",
-		"index of garbage":     "UPDATE fts_data SET block = randomblob(length(block)) WHERE id > 10",
-		"index of zeros":       "UPDATE fts_data SET block = zeroblob(length(block)) WHERE id > 10",
-		"structure of garbage": "UPDATE fts_data SET block = randomblob(200) WHERE id = 10",
+		"index of garbage":     "UPDATE postings SET data = randomblob(length(data))",
+		"index is cut":         "UPDATE postings SET data = substr(data, 1, length(data) - 1)",
+		"no index":             "DELETE FROM postings",
+		"index of zeros":       "UPDATE postings SET data = zeroblob(length(data))",
 	}
 	own, template := ours(t), donor(t, KindShared)
 	for name, script := range sqlCases {
@@ -216,7 +222,7 @@ func TestHostileFilesAreRefusedWithAReason(t *testing.T) {
 		want error
 		make func(t *testing.T, path string) // changes or replaces the donor
 	}{
-		"newer schema":  {ErrNewer, func(t *testing.T, p string) { tamper(t, p, "PRAGMA user_version=2") }},
+		"newer schema":  {ErrNewer, func(t *testing.T, p string) { tamper(t, p, "PRAGMA user_version=3") }},
 		"schema zero":   {ErrCorrupt, func(t *testing.T, p string) { tamper(t, p, "PRAGMA user_version=0") }},
 		"any SQLite":    {ErrKind, func(t *testing.T, p string) { tamper(t, p, "PRAGMA application_id=77") }},
 		"empty file":    {ErrKind, func(t *testing.T, p string) { os.Truncate(p, 0) }},
@@ -296,7 +302,7 @@ func foreignLog(t *testing.T) []byte {
 	db := sql.OpenDB(connector{name: "file:" + path, driver: &sqlite3.SQLiteDriver{}})
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; DELETE FROM chunks; UPDATE documents SET visible = 0"); err != nil {
+	if _, err := db.Exec("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; DELETE FROM texts; UPDATE documents SET visible = 0"); err != nil {
 		t.Fatal(err)
 	}
 	log, err := os.ReadFile(path + "-wal")
@@ -306,22 +312,64 @@ func foreignLog(t *testing.T) []byte {
 	return log
 }
 
+// reindex gives a file the index of other texts than it has, by id of chunk,
+// with everything that counts words in agreement.
+func reindex(t testing.TB, path string, texts map[int64]string) {
+	t.Helper()
+	db := sql.OpenDB(connector{name: "file:" + path, driver: &sqlite3.SQLiteDriver{}})
+	defer db.Close()
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var chunks int64
+	must(nil, db.QueryRow("SELECT max(id + chunks) - 1 FROM documents").Scan(&chunks))
+	f, err := OpenForeign(copied(t, path))
+	must(nil, err)
+	defer f.Close()
+	tx, end, err := f.snapshot(t.Context())
+	must(nil, err)
+	defer end()
+	var b index.Builder
+	var tokenizer words.Tokenizer
+	must(db.Exec("PRAGMA journal_mode=DELETE; DELETE FROM segments WHERE negative = 0; UPDATE documents SET words = 0"))
+	for id := int64(1); id <= chunks; id++ {
+		text, ok := texts[id]
+		if !ok {
+			row, err := scanDoc(tx.QueryRow(docOfSQL, id))
+			must(nil, err)
+			chunk, err := f.codec.readChunk(t.Context(), tx, row, uint64(id-row.id))
+			must(nil, err)
+			text = string(chunk)
+		}
+		tokenizer.Each([]byte(text), func(term []byte, _, _ int) { b.Term(term) })
+		must(db.Exec("UPDATE documents SET words = words + ? WHERE id = (SELECT max(id) FROM documents WHERE id <= ?)", b.EndPassage(), id))
+	}
+	s, err := b.Write(func(row int64, data []byte) error {
+		_, err := db.Exec("INSERT INTO postings VALUES (?, ?)", row, data)
+		return err
+	}, 1, 1000)
+	must(nil, err)
+	must(db.Exec("INSERT INTO segments VALUES (?, ?, 0, 0, ?, ?)", s.Base, s.Rows, s.First, s.Passages))
+	must(db.Exec("UPDATE state SET words = (SELECT sum(words) FROM documents WHERE visible), all_words = (SELECT sum(words) FROM documents), posting = 2000"))
+}
+
 // An index that claims a word for a passage is the cheapest lie of all: text,
 // hashes and lengths are right.
 func TestPhantomHitsOfAForeignIndexAreRefused(t *testing.T) {
 	own, template := ours(t), donor(t, KindShared)
-	for name, script := range map[string]string{
-		"a word the text lacks": "DELETE FROM fts WHERE rowid = 1; INSERT INTO fts (rowid, text) SELECT id, 'owl lives in the forest at night' FROM chunks WHERE id = 1",
-		"a word more often":     "DELETE FROM fts WHERE rowid = 1; INSERT INTO fts (rowid, text) VALUES (1, 'owl forest night night night night night')",
-		"words in other order":  "DELETE FROM fts WHERE rowid = 1; INSERT INTO fts (rowid, text) VALUES (1, 'owl forest night lives in wolf')",
-		"a row of no document":  "INSERT INTO fts (rowid, text) VALUES (1000, 'owl forest night')",
+	for name, texts := range map[string]map[int64]string{
+		"a word the text lacks": {1: "The owl lives in the forest.\n\nIt hunts at night."},
+		"a word more often":     {1: "owl forest night night night night night"},
+		"words in other order":  {1: "owl forest night lives in wolf"},
+		"another length":        {1: "The owl lives in the forest, where it hunts at night"},
+		"more than are there":   {1: "owl forest night", 2: "wolf", 3: "owl forest night"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := copied(t, template)
-			tamper(t, path, script)
-			// The counters agree: they are part of the lie.
-			tamper(t, path, `UPDATE documents SET words = coalesce((SELECT arborist_length(sz) FROM fts_docsize WHERE id = documents.id), 0);
-				UPDATE state SET words = (SELECT sum(words) FROM documents)`)
+			reindex(t, path, texts)
 			mustBeRefused(t, own, path, ErrCorrupt)
 		})
 	}

@@ -158,6 +158,9 @@ func parse(text string) (parsed, error) {
 		if len(p.not) > 0 {
 			return p, queryErrorf("it only says what to leave out; add a word to look for")
 		}
+		if !p.filters.none() {
+			return p, queryErrorf("it only says where to look; add a word to look for")
+		}
 		return p, ErrNoWords
 	}
 	return p, nil

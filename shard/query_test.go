@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"arborist/document"
 )
 
 // oddQueries are texts that something, somewhere, has choked on: the syntax of
@@ -54,7 +56,7 @@ func TestNoTextIsASyntaxError(t *testing.T) {
 		}
 		// What is only words of the text has to be found, whatever is between.
 		if strings.ContainsAny(q, "abc") && !strings.ContainsFunc(q, func(r rune) bool { return r >= 'd' && r <= 'z' || r >= 0x80 || r >= 'A' && r <= 'Z' }) && err == nil &&
-			!strings.ContainsAny(q, "0123456789") && len(r.Hits) != 1 && !strings.Contains(q, "a a") {
+			!strings.ContainsAny(q, "0123456789") && len(r.Hits) != 1 && !strings.Contains(q, "a a") && q != "a#" { // as C# is not C
 			t.Errorf("%q found nothing", q)
 		}
 	}
@@ -64,7 +66,7 @@ func TestNoTextIsASyntaxError(t *testing.T) {
 	}
 }
 
-func TestOperatorsAreWords(t *testing.T) {
+func TestOnlyTheDocumentedOperatorsAreOperators(t *testing.T) {
 	f := newPrivate(t)
 	put1(t, f, entry(t, "test:ab", "alpha beta"), entry(t, "test:a", "alpha alone"), entry(t, "test:n", "alpha not beta near this, or that"))
 	for _, c := range []struct {
@@ -74,10 +76,8 @@ func TestOperatorsAreWords(t *testing.T) {
 		{"alpha beta", ModeAnd, 2},
 		{"alpha NOT beta", ModeAnd, 1},
 		{"alpha OR beta", ModeAnd, 1},
-		{"alpha -beta", ModeAnd, 2},
 		{"NEAR(alpha beta)", ModeOr, 2},
 		{"text:alpha", ModeAnd, 0},
-		{"alph*", ModeAnd, 0},
 		{"alpha^2", ModeAnd, 0},
 		{`"alpha beta"`, ModeAnd, 1},
 		{`"beta alpha"`, ModeAnd, 0},
@@ -86,26 +86,143 @@ func TestOperatorsAreWords(t *testing.T) {
 		{"gamma delta", ModeOr, 0},
 		{"gamma", ModeAnd, 0},
 		{"alpha ALPHA Alpha", ModeAnd, 3},
+		// Leaving out.
+		{"alpha -beta", ModeAnd, 1},
+		{"alpha -gamma", ModeAnd, 3},
+		{"alpha -alpha", ModeAnd, 0},
+		{`alpha -"alpha beta"`, ModeAnd, 2},
+		{`alpha - "alpha beta"`, ModeAnd, 1},
+		{`alpha -not-beta`, ModeAnd, 2},
+		{"gamma alpha -beta", ModeOr, 1},
+		{"alpha --beta", ModeAnd, 2},
+		{`"-beta" alpha`, ModeAnd, 2},
+		// Starts of words.
+		{"alph*", ModeAnd, 3},
+		{"al*", ModeAnd, 3},
+		{"alon*", ModeAnd, 1},
+		{"b* n*", ModeAnd, 1},
+		{"alpha -b*", ModeAnd, 1},
+		{`"alph*"`, ModeAnd, 0},
+		{"alpha-b*", ModeAnd, 0}, // a star counts behind a single word alone
+		{"lpha*", ModeAnd, 0},
 	} {
 		r, err := Search(t.Context(), []*File{f}, Query{Text: c.query})
 		if err != nil || r.Mode != c.mode || r.Total != c.total {
 			t.Errorf("%q: mode %s, %d in total, %v; want %s, %d", c.query, r.Mode, r.Total, err, c.mode, c.total)
 		}
 	}
+	for _, q := range []string{"-alpha", `-"alpha beta" -gamma`, "site:example.org", "corpus:main after:2026", "alpha after:May", "alpha before:2026-13", "alpha after:yesterday"} {
+		_, err := Search(t.Context(), []*File{f}, Query{Text: q})
+		var qe *QueryError
+		if !errors.As(err, &qe) {
+			t.Errorf("%q: %v, want a QueryError", q, err)
+		}
+	}
+}
+
+func TestFiltersChooseDocumentsAndChangeNoScore(t *testing.T) {
+	s := newShared(t, 4)
+	at := func(uri, corpus, day, text string) document.Entry {
+		e := entry(t, uri, text)
+		when, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Location.Corpus, e.Location.FetchedAt = corpus, when
+		return e
+	}
+	put1(t, s,
+		at("https://example.org/a", "P1/main", "2026-01-31", "badger one"),
+		at("https://www.example.org:8080/b", "P1/main", "2026-02-01", "badger two and more"),
+		at("https://notexample.org/c", "P2/main", "2026-05-05", "badger three"),
+		at("file:///example.org/d", "P2/other", "2025-12-31", "badger four"),
+		at("https://example.org/e", "P1/main", "2026-03-01", "badger in an old version"))
+	put1(t, s, at("https://example.org/e", "P1/main", "2026-06-01", "badger in a new version"))
+	all, err := s.Search(t.Context(), Query{Text: "badger", Limit: 100})
+	if err != nil || all.Total != 5 {
+		t.Fatalf("%d of 5, %v", all.Total, err)
+	}
+	score := make(map[document.Root]float64)
+	for _, h := range all.Hits {
+		score[h.Root] = h.Score
+	}
+	for text, want := range map[string]string{
+		"badger site:example.org":                     "a b e",
+		"badger SITE:Example.ORG/":                    "a b e",
+		"badger site:www.example.org":                 "b",
+		"badger site:www.example.org:8080":            "b",
+		"badger site:example.org site:notexample.org": "a b c e",
+		"badger site:org":                             "a b c e",
+		"badger site:nowhere.net":                     "",
+		"badger corpus:main":                          "a b c e",
+		"badger corpus:P2/main":                       "c",
+		"badger corpus:ain":                           "",
+		"badger corpus:other corpus:P2/main":          "c d",
+		"badger after:2026":                           "a b c e",
+		"badger after:2026-02":                        "b c e",
+		"badger after:2026-02-02":                     "c e",
+		"badger before:2026":                          "d",
+		"badger after:2026-02 before:2026-06":         "b c",
+		"badger after:2026-02 before:2026-05-05":      "b",
+		"badger site:example.org before:2026-02":      "a",
+		"badger -two site:example.org":                "a e",
+		`badger "site:example.org"`:                   "",
+		"badger site:":                                "",
+	} {
+		r, err := s.Search(t.Context(), Query{Text: text, Limit: 100})
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		var got []string
+		for _, h := range r.Hits {
+			got = append(got, h.Location.URI[len(h.Location.URI)-1:])
+			if h.Score != score[h.Root] && !strings.Contains(text, "site:\"") && r.Mode == ModeAnd && text != "badger site:" {
+				t.Errorf("%q: %s has score %v, without filters %v", text, h.Location.URI, h.Score, score[h.Root])
+			}
+		}
+		slices.Sort(got)
+		if r.Mode == ModeOr {
+			got = nil
+		}
+		if strings.Join(got, " ") != want || r.Mode == ModeAnd && r.Total != len(got) {
+			t.Errorf("%q: found %v of %d, want %s", text, got, r.Total, want)
+		}
+	}
 }
 
 func TestSegmentsAreWordsAndPairedQuotes(t *testing.T) {
-	for text, want := range map[string][]string{
-		`a b`:             {"a", "b"},
-		`a "b c" d`:       {"a", "b c", "d"},
-		`5" disk`:         {"5", "disk"},
-		`"a b" 5" disk`:   {"a b", "5", "disk"},
-		`a"b c"d`:         {"a", "b c", "d"},
-		"\"a\nb\"\tc":     {"a\nb", "c"},
-		`"unclosed words`: {"unclosed", "words"},
+	for text, want := range map[string]string{
+		`a b`:             "a b",
+		`a "b c" d`:       "a [b c] d",
+		`5" disk`:         "5 disk",
+		`"a b" 5" disk`:   "[a b] 5 disk",
+		`a"b c"d`:         "a [b c] d",
+		"\"a\nb\"\tc":     "[a\nb] c",
+		`"unclosed words`: "unclosed words",
+		`a -b`:            "a !b",
+		`a - b`:           "a - b",
+		`a --b ---`:       "a --b ---",
+		`a-b -c-d`:        "a-b !c-d",
+		`a -"b c"`:        "a ![b c]",
+		`a- "b c"`:        "a- [b c]",
+		`a-"b c"`:         "a [b c]",
+		`-"b"`:            "![b]",
 	} {
-		if got, err := segments(text); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		got, err := segments(text)
+		var b []string
+		for _, s := range got {
+			word := s.text
+			if s.quoted {
+				word = "[" + word + "]"
+			}
+			if s.not {
+				word = "!" + word
+			}
+			b = append(b, word)
+		}
+		if err != nil || strings.Join(b, " ") != want {
+			t.Errorf("%q: %q, %v; want %q", text, b, err, want)
 		}
 	}
 }

@@ -3,25 +3,23 @@ package shard
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"database/sql"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"arborist/document"
+	"arborist/shard/internal/words"
 )
 
 // A reference ranks passages in plain Go: BM25 as its authors write it down,
-// over positions that a stock FTS5 table with content gives. It shares no code
-// with the package but the settings of the tokenizer.
+// over all words of all texts. It shares no code with the package but the
+// tokenizer.
 type reference struct {
-	t        testing.TB
-	db       *sql.DB
-	passages []refPassage
-	words    float64
-	at       map[string]map[int][]int // word → passage → positions
+	tokenizer words.Tokenizer
+	passages  []refPassage
+	words     float64
+	at        map[string]map[int][]int // word → passage → positions
 }
 
 type refPassage struct {
@@ -38,17 +36,7 @@ type refHit struct {
 
 func newReference(t testing.TB, docs []*document.Document) *reference {
 	t.Helper()
-	db, err := connect("/reference", memory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	r := &reference{t: t, db: db, at: make(map[string]map[int][]int)}
-	r.exec("CREATE VIRTUAL TABLE f USING fts5(text, tokenize='porter unicode61 remove_diacritics 2')")
-	r.exec("CREATE VIRTUAL TABLE f_words USING fts5vocab(f, instance)")
-	r.exec("CREATE VIRTUAL TABLE q USING fts5(text, tokenize='porter unicode61 remove_diacritics 2')")
-	r.exec("CREATE VIRTUAL TABLE q_words USING fts5vocab(q, instance)")
-	r.exec("BEGIN")
+	r := &reference{at: make(map[string]map[int][]int)}
 	seen := make(map[document.Root]bool)
 	for _, d := range docs {
 		if seen[d.Root()] {
@@ -56,56 +44,27 @@ func newReference(t testing.TB, docs []*document.Document) *reference {
 		}
 		seen[d.Root()] = true
 		for i := range d.Chunks() {
-			r.exec("INSERT INTO f (rowid, text) VALUES (?, ?)", len(r.passages), string(d.Chunk(i)))
-			r.passages = append(r.passages, refPassage{root: d.Root(), index: uint64(i)})
+			n, doc := 0, len(r.passages)
+			r.tokenizer.Each(d.Chunk(i), func(term []byte, _, _ int) {
+				word := string(term)
+				if r.at[word] == nil {
+					r.at[word] = make(map[int][]int)
+				}
+				r.at[word][doc] = append(r.at[word][doc], n)
+				n++
+			})
+			r.passages = append(r.passages, refPassage{root: d.Root(), index: uint64(i), length: n})
+			r.words += float64(n)
 		}
 	}
-	r.exec("COMMIT")
-	r.instances("f_words", func(word string, doc, offset int) {
-		if r.at[word] == nil {
-			r.at[word] = make(map[int][]int)
-		}
-		r.at[word][doc] = append(r.at[word][doc], offset)
-		r.passages[doc].length++
-		r.words++
-	})
 	return r
 }
 
-func (r *reference) exec(query string, args ...any) {
-	r.t.Helper()
-	if _, err := r.db.ExecContext(context.Background(), query, args...); err != nil {
-		r.t.Fatal(err)
+// tokens is what a query's piece of text means.
+func (r *reference) tokens(text string) (all []string) {
+	for _, t := range r.tokenizer.Query([]byte(text)) {
+		all = append(all, t.Text)
 	}
-}
-
-func (r *reference) instances(table string, fn func(word string, doc, offset int)) {
-	r.t.Helper()
-	rows, err := r.db.Query("SELECT term, doc, offset FROM " + table + " ORDER BY doc, offset")
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var word string
-		var doc, offset int
-		if err := rows.Scan(&word, &doc, &offset); err != nil {
-			r.t.Fatal(err)
-		}
-		fn(word, doc, offset)
-	}
-	if err := rows.Err(); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-// tokens is what the stock table makes of a text.
-func (r *reference) tokens(text string) []string {
-	r.t.Helper()
-	var all []string
-	r.exec("INSERT INTO q (rowid, text) VALUES (1, ?)", text)
-	r.instances("q_words", func(word string, _, _ int) { all = append(all, word) })
-	r.exec("DELETE FROM q")
 	return all
 }
 

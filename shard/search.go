@@ -234,6 +234,9 @@ func (s *search) count(ctx context.Context) error {
 			if err != nil {
 				return p.file.fail(damagedIndex(err))
 			}
+			if n > st.Passages {
+				return p.file.fail(corrupt("its index says that %d passages of %d hold a word", n, st.Passages))
+			}
 			p.clauses, st.Holding = append(p.clauses, m), append(st.Holding, n)
 		}
 		for _, c := range s.terms.not {
@@ -245,10 +248,13 @@ func (s *search) count(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	for _, st := range found {
 		s.stats.Add(st)
 	}
-	return err
+	return nil
 }
 
 // rank is the second round: the best rows of each file, by the sums.

@@ -73,11 +73,11 @@ func TestPagesJoinToTheWholeList(t *testing.T) {
 // A damaged chunk of our own is never a hit, and not passed over in silence.
 func TestDamagedPassageIsAnErrorThatNamesTheFile(t *testing.T) {
 	for name, script := range map[string]string{
-		"text":   "UPDATE chunks SET text = CAST('some forged text about owls' AS BLOB)",
+		"text":   "UPDATE texts SET data = CAST(x'011b00' || 'some forged text about owls' AS BLOB)",
 		"leaves": "UPDATE leaves SET hashes = randomblob(length(hashes))",
 		"root":   "UPDATE documents SET root = randomblob(32)",
-		"count":  "UPDATE documents SET chunks = chunks + 1",
-		"chunk":  "DELETE FROM chunks",
+		"count":  "UPDATE documents SET chunks = chunks + 1 WHERE visible = 1",
+		"chunk":  "DELETE FROM texts",
 	} {
 		path := donor(t, KindPrivate)
 		tamper(t, path, script)
@@ -105,12 +105,13 @@ func TestCheckFindsEveryKindOfDamage(t *testing.T) {
 	template := donor(t, KindPrivate)
 	for name, c := range map[string]struct{ script, want string }{
 		"page of garbage":     {"", "malformed"},
-		"word in the index":   {"DELETE FROM fts WHERE rowid = 3; INSERT INTO fts (rowid, text) VALUES (3, 'The owl hunts in the old forest, and sees well at noon.')", "words of the texts"},
-		"missing index row":   {"DELETE FROM fts WHERE rowid = 3", "the index lacks chunk 3"},
-		"row too many":        {"INSERT INTO fts (rowid, text) VALUES (99, 'owl')", "the index has chunk 99"},
-		"hidden one in index": {"INSERT INTO fts (rowid, text) SELECT id, text FROM chunks WHERE id = 2", "the index has chunk 2"},
+		"index row":           {"DELETE FROM postings WHERE id = 1", "its index lacks row 1"},
+		"index":               {"UPDATE postings SET data = zeroblob(length(data)) WHERE id = 1", "index is damaged"},
+		"counts":              {"DELETE FROM segments WHERE negative = 1", "hidden, or leaves out"},
+		"segment":             {"DELETE FROM segments WHERE negative = 0 AND first = 1", "the index lacks chunk 1"},
+		"words of a document": {"UPDATE documents SET words = words + 1 WHERE id = 1", "its row says"},
 		"counters":            {"UPDATE state SET words = 1", "counters"},
-		"chunk of nothing":    {"INSERT INTO chunks VALUES (77, x'00')", "chunk 77 is in no document"},
+		"chunk of nothing":    {"INSERT INTO texts VALUES (77, x'00')", "the text from chunk 77 on is in no document"},
 		"hidden":              {"UPDATE documents SET visible = 0 WHERE id = 1", "visible is wrong for document row 1"},
 		"foreign key":         {"DELETE FROM origins", "foreign key"},
 		"place":               {"UPDATE locations SET uri = 'test:other' WHERE id = 1", "place of another"},
@@ -134,6 +135,17 @@ func TestCheckFindsEveryKindOfDamage(t *testing.T) {
 		}
 		if !strings.Contains(strings.Join(lines, "\n"), c.want) {
 			t.Errorf("%s: check said %q, not %q", name, lines, c.want)
+		}
+	}
+	lying := copied(t, template)
+	reindex(t, lying, map[int64]string{3: "The owl hunts in the old forest, and sees well at noon."})
+	if f, err := OpenFile(lying, KindPrivate, ""); err != nil {
+		t.Error(err)
+	} else {
+		defer f.Close()
+		var lines []string
+		if _, err := f.Check(t.Context(), func(p string) { lines = append(lines, p) }); err != nil || !strings.Contains(strings.Join(lines, "\n"), "words of the texts") {
+			t.Errorf("another word in the index: check said %q, %v", lines, err)
 		}
 	}
 	s := newShared(t, 2)
