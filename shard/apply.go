@@ -36,16 +36,22 @@ type applier struct {
 
 var background = context.Background()
 
-// apply writes changes and retirements and keeps the counters.
-func (f *File) apply(ctx context.Context, tx *sql.Tx, changes []change, retire []retirement) error {
+func newApplier(f *File, tx *sql.Tx) (*applier, error) {
 	s, err := readState(background, tx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a := &applier{tx: tx, state: s, codec: f.codec, origins: make(map[string]int64)}
 	a.index = &indexer{tx: tx, state: &a.state}
 	a.state.generation++
-	if err := tx.QueryRowContext(background, "SELECT coalesce((SELECT id + chunks FROM documents ORDER BY id DESC LIMIT 1), 1)").Scan(&a.next); err != nil {
+	err = tx.QueryRowContext(background, "SELECT coalesce((SELECT id + chunks FROM documents ORDER BY id DESC LIMIT 1), 1)").Scan(&a.next)
+	return a, err
+}
+
+// apply writes changes and retirements and keeps the counters.
+func (f *File) apply(ctx context.Context, tx *sql.Tx, changes []change, retire []retirement) error {
+	a, err := newApplier(f, tx)
+	if err != nil {
 		return err
 	}
 	for _, c := range changes {
@@ -61,6 +67,11 @@ func (f *File) apply(ctx context.Context, tx *sql.Tx, changes []change, retire [
 			return err
 		}
 	}
+	return a.finish()
+}
+
+// finish writes the index and the counters.
+func (a *applier) finish() error {
 	if err := a.index.finish(); err != nil {
 		return err
 	}
@@ -127,20 +138,27 @@ func (a *applier) store(d *document.Document) (id int64, fresh bool, err error) 
 		return id, false, err
 	}
 	id = a.next
-	words, err := a.index.add(id, d)
-	if err != nil {
-		return 0, false, err
+	_, err = a.storeNew(d)
+	return id, err == nil, err
+}
+
+// storeNew writes the content of a document that is not here and returns the
+// number of its words.
+func (a *applier) storeNew(d *document.Document) (words int64, err error) {
+	h, id := d.Header(), a.next
+	if words, err = a.index.add(id, d); err != nil {
+		return 0, err
 	}
 	err = a.exec("INSERT INTO documents (id, root, chunks, bytes, norm, chunker, words, visible, changed) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?)",
 		id, h.Root[:], int64(h.Chunks), int64(h.Bytes), h.Norm, h.Chunker, words, a.state.generation)
 	if err != nil {
-		return 0, false, err
+		return 0, err
 	}
 	hashes := make([]byte, 0, merkle.HashSize*d.Chunks())
 	for i := range d.Chunks() {
 		leaf, err := d.Tree().Node(0, uint64(i))
 		if err != nil {
-			return 0, false, err
+			return 0, err
 		}
 		hashes = append(hashes, leaf[:]...)
 	}
@@ -148,10 +166,10 @@ func (a *applier) store(d *document.Document) (id int64, fresh bool, err error) 
 		return a.exec("INSERT INTO texts (id, data) VALUES (?, ?)", id+int64(first), data)
 	})
 	if err != nil {
-		return 0, false, err
+		return 0, err
 	}
 	if err := a.exec("INSERT INTO leaves (document, hashes) VALUES (?, ?)", id, hashes); err != nil {
-		return 0, false, err
+		return 0, err
 	}
 	a.next += int64(d.Chunks())
 	a.state.documents++
@@ -160,7 +178,7 @@ func (a *applier) store(d *document.Document) (id int64, fresh bool, err error) 
 	a.state.passages += int64(h.Chunks)
 	a.state.words += words
 	a.state.allWords += words
-	return id, true, nil
+	return words, nil
 }
 
 // retire ends a version's time as current and takes its document out of the
@@ -194,6 +212,11 @@ func (a *applier) setVisible(root document.Root, visible bool) error {
 	if err != nil {
 		return corrupt("document %s: %w", root, err)
 	}
+	return a.setVisibleAs(row, d, words, visible)
+}
+
+// setVisibleAs is setVisible for a document that was read.
+func (a *applier) setVisibleAs(row docRow, d *document.Document, words int64, visible bool) error {
 	if err := a.index.count(d, visible); err != nil {
 		return err
 	}

@@ -68,11 +68,11 @@ func openFile(path string, kind Kind, schema string) (*File, error) {
 	if err := expect(found, version, kind); err != nil {
 		return nil, err
 	}
-	return attachFile(path, kind, schema)
+	return attachFile(path, kind, version, schema)
 }
 
 // attachFile opens a file that was inspected.
-func attachFile(path string, kind Kind, schema string) (_ *File, err error) {
+func attachFile(path string, kind Kind, version uint32, schema string) (_ *File, err error) {
 	f := newFile(path, kind)
 	defer func() {
 		if err != nil {
@@ -86,7 +86,12 @@ func attachFile(path string, kind Kind, schema string) (_ *File, err error) {
 		return nil, err
 	}
 	ctx := context.Background()
-	if err := checkSchema(ctx, f.writer, kind); err != nil {
+	if version < SchemaVersion {
+		if err := f.migrate(ctx); err != nil {
+			return nil, fmt.Errorf("bring it to schema version %d: %w", SchemaVersion, err)
+		}
+	}
+	if err := checkSchema(ctx, f.writer, kind, schemaSQL); err != nil {
 		return nil, err
 	}
 	f.doubt.Store(true) // of what the process before us may have left

@@ -44,6 +44,9 @@ func openForeign(path string) (_ *File, err error) {
 	if err := expect(kind, version, KindShared, KindPrivate); err != nil {
 		return nil, err
 	}
+	if version < SchemaVersion {
+		return nil, fmt.Errorf("%w (schema %d): nothing is written to a file that is not ours; ask its owner to open it with a newer version", ErrOlder, version)
+	}
 	before, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
@@ -60,7 +63,7 @@ func openForeign(path string) (_ *File, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maxForeignCheck)
 	defer cancel()
-	if err := checkSchema(ctx, f.reader, kind); err != nil {
+	if err := checkSchema(ctx, f.reader, kind, schemaSQL); err != nil {
 		return nil, f.judge(err)
 	}
 	// SQLite opened the path by name: that name must still be the file that was

@@ -115,7 +115,7 @@ func expect(kind Kind, version uint32, want ...Kind) error {
 		return fmt.Errorf("%w: this one is %s, wanted is %s", ErrKind, kind, want[0])
 	case version > SchemaVersion:
 		return fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewer, version, SchemaVersion)
-	case version != SchemaVersion:
+	case version < 1:
 		return fmt.Errorf("%w: schema version %d does not exist", ErrCorrupt, version)
 	}
 	return nil

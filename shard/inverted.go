@@ -71,6 +71,9 @@ func openInverted(ctx context.Context, tx *sql.Tx, get index.GetRow, cache *inde
 }
 
 func postingsOf(ctx context.Context, tx *sql.Tx) index.GetRow {
+	// A context that can end costs a goroutine a statement; these take
+	// microseconds, and whoever reads many rows asks the context between them.
+	ctx = context.WithoutCancel(ctx)
 	return func(row int64) (data []byte, err error) {
 		err = tx.QueryRowContext(ctx, "SELECT data FROM postings WHERE id = ?", row).Scan(&data)
 		if errors.Is(err, sql.ErrNoRows) {

@@ -108,7 +108,7 @@ func (p *part) resolve(ctx context.Context, rows []index.Row) ([]candidate, erro
 	for _, r := range rows {
 		if doc.id == 0 || r.Passage >= doc.id+int64(doc.header.Chunks) {
 			var err error
-			doc, err = scanDoc(p.tx.QueryRowContext(ctx, docOfSQL, r.Passage))
+			doc, err = scanDoc(p.tx.QueryRowContext(background, docOfSQL, r.Passage))
 			if errors.Is(err, ErrNotFound) {
 				return nil, corrupt("its index has passage %d, which is in no document", r.Passage)
 			}
@@ -185,7 +185,7 @@ func (s *search) prove(ctx context.Context, c candidate) (Hit, error) {
 // location returns the first location of a hit that passes the filters, a
 // current one where there is one.
 func (s *search) location(ctx context.Context, c candidate) (Version, error) {
-	rows, err := c.part.tx.QueryContext(ctx, "SELECT "+versionColumns+" FROM "+versionTables+
+	rows, err := c.part.tx.QueryContext(background, "SELECT "+versionColumns+" FROM "+versionTables+
 		" WHERE l.document = ? ORDER BY l.current DESC, o.origin, l.uri, l.seq DESC", c.doc.id)
 	if err != nil {
 		return Version{}, err

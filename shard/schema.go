@@ -33,24 +33,24 @@ func readSchema(ctx context.Context, db *sql.DB) ([]schemaRow, error) {
 	return schema, rows.Err()
 }
 
-// ownSchema returns what sqlite_schema holds in a new file of ours.
-func ownSchema(ctx context.Context) ([]schemaRow, error) {
+// ownSchema returns what sqlite_schema holds after a script of ours.
+func ownSchema(ctx context.Context, script string) ([]schemaRow, error) {
 	db, err := connect("/schema", memory)
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, schemaSQL); err != nil {
+	if _, err := db.ExecContext(ctx, script); err != nil {
 		return nil, fmt.Errorf("build reference schema: %w", err)
 	}
 	return readSchema(ctx, db)
 }
 
-// checkSchema compares a file's schema with ours, row by row and text by text.
+// checkSchema compares a file's schema with that of a script, row by row and text by text.
 // A private file may have tables and indexes of its owner beside ours; no file
 // may have views, triggers or virtual tables that are not ours.
-func checkSchema(ctx context.Context, db *sql.DB, kind Kind) error {
-	want, err := ownSchema(ctx)
+func checkSchema(ctx context.Context, db *sql.DB, kind Kind, script string) error {
+	want, err := ownSchema(ctx, script)
 	if err != nil {
 		return err
 	}

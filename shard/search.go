@@ -190,7 +190,7 @@ func (s *search) begin(ctx context.Context, files []*File) error {
 	return each(len(s.parts), func(i int) error {
 		p := s.parts[i]
 		var err error
-		if p.state, err = readState(ctx, p.tx); err != nil {
+		if p.state, err = readState(background, p.tx); err != nil {
 			return p.file.fail(err)
 		}
 		if s.query.AllVersions {

@@ -65,6 +65,8 @@ var (
 	ErrCorrupt = errors.New("corrupt")
 	// ErrNewer: a file was made by a newer version of this program.
 	ErrNewer = errors.New("made by a newer version; upgrade this program")
+	// ErrOlder: a file that is not ours to write was made by an older version.
+	ErrOlder = errors.New("made by an older version")
 	// ErrKind: a file is of another kind than is wanted here.
 	ErrKind = errors.New("wrong kind of file")
 	// ErrUnsafe: a path is not a plain file of its own (a link, a pipe).

@@ -175,7 +175,7 @@ func openShard(dir string, number int) (*File, error) {
 	if err != nil {
 		return nil, named(path, err)
 	}
-	f, err := attachFile(path, KindShared, "")
+	f, err := attachFile(path, KindShared, version, "")
 	if err != nil {
 		return nil, named(path, err)
 	}

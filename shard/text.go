@@ -42,7 +42,7 @@ func (c *codec) open() error {
 	c.once.Do(func() {
 		n := runtime.GOMAXPROCS(0)
 		var werr, rerr error
-		c.enc, werr = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(n), zstd.WithEncoderLevel(zstd.SpeedDefault),
+		c.enc, werr = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(n), zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithWindowSize(frameBytes*4), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
 		c.dec, rerr = zstd.NewReader(nil, zstd.WithDecoderConcurrency(n), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrame))
 		c.err = errors.Join(werr, rerr)
@@ -170,7 +170,7 @@ func (c *codec) readText(ctx context.Context, tx *sql.Tx, row docRow) ([]byte, e
 func (c *codec) readChunk(ctx context.Context, tx *sql.Tx, row docRow, index uint64) ([]byte, error) {
 	var id int64
 	var data []byte
-	err := tx.QueryRowContext(ctx, "SELECT id, data FROM texts WHERE id <= ? ORDER BY id DESC LIMIT 1", row.id+int64(index)).Scan(&id, &data)
+	err := tx.QueryRowContext(context.WithoutCancel(ctx), "SELECT id, data FROM texts WHERE id <= ? ORDER BY id DESC LIMIT 1", row.id+int64(index)).Scan(&id, &data)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
