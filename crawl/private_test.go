@@ -43,7 +43,7 @@ func into(t testing.TB, ctx context.Context, p *Private, cfg Config) (Report, in
 func contents(t testing.TB, p *Private) string {
 	t.Helper()
 	h := sha256.New()
-	for _, table := range []string{"state", "documents", "leaves", "chunks", "origins", "locations", "fts_data", "fts_idx", "fts_docsize"} {
+	for _, table := range []string{"state", "documents", "leaves", "texts", "origins", "locations", "segments", "postings"} {
 		rows, err := p.File().Reader().Query("SELECT * FROM " + table)
 		if err != nil {
 			t.Fatal(err)

@@ -84,7 +84,7 @@ func TestDamagedForeignFileIsRefusedAndSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("UPDATE chunks SET text = CAST('Their granite!' AS BLOB); PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+	if _, err := db.Exec("UPDATE texts SET data = CAST(x'010e00' || 'Their granite!' AS BLOB); PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
