@@ -74,8 +74,8 @@ func (t *Tokenizer) clitic(text []byte) []byte {
 		t.short[n] = lower[text[n]]
 		n++
 	}
-	if n < len(text) && (lower[text[n]] != 0 || text[n] >= runeSelf && t.character(text, n).kind > apostrophe) {
-		return nil // the word is longer
+	if n < len(text) && text[n] >= runeSelf && t.character(text, n).kind > apostrophe {
+		return nil // the word is longer, and it is with three letters in short
 	}
 	switch s := t.short[:n]; string(s) {
 	case "s", "d", "m", "t", "ll", "re", "ve":
