@@ -49,7 +49,7 @@ func newReference(c judged) *reference {
 // most limit. A limit of 1 is plain BM25.
 type setting struct{ k1, b, limit float64 }
 
-// chosen is what docs/decisions/006-words.md argues for.
+// chosen is what docs/decisions/007-words.md argues for.
 func chosen() setting { return setting{k1: 1.2, b: 0.75, limit: 4} }
 
 // rank returns the documents that have any term of the query, best first.
