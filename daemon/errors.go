@@ -79,6 +79,7 @@ func explanations() []explanation {
 		{corpus.ErrName, api.CodeUsage, ""},
 		{corpus.ErrNotFound, api.CodeNotFound, "see which there are: arborist corpus list"},
 		{document.ErrCID, api.CodeUsage, "a root starts with bafkrei; arborist query shows it with each hit"},
+		{shard.ErrFull, api.CodeFailed, "the disk is full: free some space and run it again; what was acknowledged is kept"},
 		{syscall.ENOSPC, api.CodeFailed, "the disk is full: free some space and run it again; what was acknowledged is kept"},
 		{fs.ErrPermission, api.CodeFailed, "check who owns the home and its files, or use another --home"},
 		{syscall.ENOTDIR, api.CodeFailed, "--home takes a folder"},

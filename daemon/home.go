@@ -16,6 +16,7 @@ type Home string
 // Paths inside a home.
 func (h Home) Config() string  { return filepath.Join(string(h), "config.toml") }
 func (h Home) Lock() string    { return filepath.Join(string(h), "lock") }
+func (h Home) Reserve() string { return filepath.Join(string(h), "reserve") }
 func (h Home) Socket() string  { return filepath.Join(string(h), "arborist.sock") }
 func (h Home) Shards() string  { return filepath.Join(string(h), "shards") }
 func (h Home) Keys() string    { return filepath.Join(string(h), "keys") }

@@ -23,6 +23,9 @@ func (n *Node) Add(ctx context.Context, req api.AddRequest, fn api.ProgressFunc)
 	if len(req.Paths) == 0 {
 		return res, api.NewError(api.CodeUsage, errors.New("add: no path given"), "name a file or a folder")
 	}
+	if err := n.writable(); err != nil {
+		return res, err
+	}
 	sink, err := n.addSink(ctx, req)
 	if err != nil {
 		return res, err
@@ -171,6 +174,9 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 		return res, explain(err)
 	}
 	if req.Ingest {
+		if err := n.writable(); err != nil {
+			return res, err
+		}
 		var stored ingest.Report
 		_, stored, err = c.Ingest(ctx, ingest.Config{}, nil)
 		res.Ingested, res.Unchanged = stored.New+stored.Superseded, stored.Unchanged

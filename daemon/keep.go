@@ -28,6 +28,7 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		return res, explain(err)
 	}
 	res.Problems = append(res.Problems, kept...)
+	n.setState(&res)
 	corpora, err := n.shared.Corpora().List(ctx)
 	if err != nil {
 		return res, explain(err)

@@ -156,6 +156,9 @@ func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFun
 	if err != nil {
 		return res, err
 	}
+	if err := n.writable(); err != nil {
+		return res, err
+	}
 	got, err := p.Sync(ctx, req.From, req.Corpus, func(g peer.Progress) {
 		if fn != nil {
 			fn(api.Progress{Stage: g.Stage, Done: int64(g.Documents), Total: int64(g.Total), Bytes: g.Bytes})

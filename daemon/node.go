@@ -23,6 +23,7 @@ import (
 	"arborist/peer"
 	"arborist/proof"
 	"arborist/shard"
+	"arborist/shard/corpus"
 )
 
 // lockWait is how long a command waits for another short-lived one.
@@ -48,6 +49,7 @@ type Node struct {
 	shared  *shard.Shared
 	private *crawl.Private
 	crawlDB string
+	reserve *reserve
 
 	witnesses []*proof.Cosigner // of config.toml
 	witnessMu sync.Mutex        // held while the witness key is made
@@ -65,7 +67,24 @@ var _ api.Service = (*Node)(nil)
 // Open takes the home's lock and opens its stores. Errors are [*api.Error]
 // where the caller can do something: no store here, locked, made by a newer
 // version.
-func Open(ctx context.Context, opts Options) (_ *Node, err error) {
+//
+// On a full disk it gives its reserve away and opens to be read: see [Node.Status].
+func Open(ctx context.Context, opts Options) (*Node, error) {
+	n, err := open(ctx, opts)
+	if corpus.IsFull(err) && os.Remove(opts.Home.Reserve()) == nil {
+		n, err = open(ctx, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.reserve = &reserve{path: opts.Home.Reserve(), size: reserveSize(n.shared.Shards())}
+	if n.state() != stateWriting {
+		n.log.Error(n.fullProblem())
+	}
+	return n, nil
+}
+
+func open(ctx context.Context, opts Options) (_ *Node, err error) {
 	cfg, err := opts.Home.check()
 	if err != nil {
 		return nil, explain(err)

@@ -365,6 +365,7 @@ type StatusResult struct {
 	PeerID   string       `json:"peer_id"`
 	Running  bool         `json:"running"` // a daemon answered
 	Healthy  bool         `json:"healthy"`
+	State    string       `json:"state"` // "read-write" or "read-only: disk full"
 	Problems []string     `json:"problems"`
 	Shards   int          `json:"shards"`
 	Shared   StoreStatus  `json:"shared"`

@@ -204,11 +204,14 @@ func (s *stores) found(ctx context.Context, n int) error {
 	return nil
 }
 
-// holds fails where a document is not there, byte for byte.
-func holds(ctx context.Context, from interface {
+// A hold is what documents are read from.
+type hold interface {
 	Document(context.Context, document.Root) (*document.Document, error)
 	History(context.Context, string) ([]shard.Version, error)
-}, entries []document.Entry) error {
+}
+
+// holds fails where a document is not there, byte for byte.
+func holds(ctx context.Context, from hold, entries []document.Entry) error {
 	for _, e := range entries {
 		d, err := from.Document(ctx, e.Document.Root())
 		if err != nil {
