@@ -72,7 +72,7 @@ func printStatus(l *lines, s api.StatusResult) {
 	if s.Running {
 		running = "the daemon is running"
 	}
-	l.printf("%s; %s", health, running)
+	l.printf("%s; %s; %s", health, running, s.State)
 	for _, p := range s.Problems {
 		l.printf("problem: %s", p)
 	}
