@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"arborist/document"
 	"arborist/proof"
@@ -70,4 +71,30 @@ func (p *Publisher) Put(ctx context.Context, entries []document.Entry) ([]docume
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return outcomes, nil
+}
+
+// Withdraw takes whatever the corpus lists at these URIs off its list, in the
+// log and in the shards, and returns when both are durable. The log goes first:
+// it is what others read. After a crash between the two, the same Withdraw again
+// ends it. Where nothing is listed at a URI, nothing happens.
+func (p *Publisher) Withdraw(ctx context.Context, uris []string, at time.Time) error {
+	records := make([]proof.Record, len(uris))
+	for i, uri := range uris {
+		records[i] = proof.Record{Op: proof.OpWithdraw, URI: uri, FetchedAt: at.UTC().Truncate(time.Second)}
+	}
+	select {
+	case <-p.shared.publishing:
+	case <-ctx.Done():
+		return fmt.Errorf("withdraw: %w", ctx.Err())
+	}
+	defer func() { p.shared.publishing <- struct{}{} }()
+	if _, err := p.shared.corpora.Append(ctx, p.origin, p.signer, records, p.old...); err != nil {
+		return fmt.Errorf("withdraw: %w", err)
+	}
+	for _, uri := range uris {
+		if err := p.shared.Withdraw(ctx, p.origin, uri); err != nil {
+			return err
+		}
+	}
+	return nil
 }

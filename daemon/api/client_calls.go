@@ -82,6 +82,11 @@ func (c *Client) CorpusRotations(ctx context.Context, name string) (RotationsRes
 	return ask[RotationsResult](ctx, c, pathRotations, nameRequest{name})
 }
 
+// Withdraw implements [Corpora].
+func (c *Client) Withdraw(ctx context.Context, req WithdrawRequest) (WithdrawResult, error) {
+	return ask[WithdrawResult](ctx, c, pathWithdraw, req)
+}
+
 // PeerID implements [Network].
 func (c *Client) PeerID(ctx context.Context) (PeerIDResult, error) {
 	return ask[PeerIDResult](ctx, c, pathPeerID, empty{})

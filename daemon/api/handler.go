@@ -35,6 +35,7 @@ func Handler(s Service) http.Handler {
 	handle(pathShow, short(named(s.Show)))
 	handle(pathHistory, short(named(s.History)))
 	handle(pathCorpusNew, short(named(s.CreateCorpus)))
+	handle(pathWithdraw, short(s.Withdraw))
 	handle(pathCorpusKey, short(named(s.CorpusKey)))
 	handle(pathRotate, short(named(s.RotateCorpus)))
 	handle(pathRetire, short(named(s.RetireCorpusKey)))

@@ -21,6 +21,7 @@ const (
 	pathRotations   = "/corpora/rotations"
 	pathWitness     = "/corpora/witness"
 	pathWitnessKey  = "/peer/witness-key"
+	pathWithdraw    = "/corpora/withdraw"
 	pathPeerID      = "/peer/id"
 	pathPeerList    = "/peer/list"
 	pathPeerJoin    = "/peer/join"

@@ -63,6 +63,8 @@ type Corpora interface {
 	RetireCorpusKey(ctx context.Context, name string) (CorpusInfo, error)
 	// CorpusRotations returns the rotations file of a corpus.
 	CorpusRotations(ctx context.Context, name string) (RotationsResult, error)
+	// Withdraw takes documents off the list of an own corpus.
+	Withdraw(ctx context.Context, req WithdrawRequest) (WithdrawResult, error)
 	// WitnessCorpus makes this node a witness of a corpus that it follows: it
 	// cosigns each head that it accepts from then on, for everybody to see.
 	WitnessCorpus(ctx context.Context, req WitnessRequest) (CorpusInfo, error)
@@ -295,6 +297,19 @@ type EvidenceInfo struct {
 	Older uint64    `json:"older"` // size of the one head
 	Newer uint64    `json:"newer"` // size of the other
 	Found time.Time `json:"found"`
+}
+
+// WithdrawRequest names what an own corpus shall list no longer.
+type WithdrawRequest struct {
+	Corpus string   `json:"corpus"`
+	What   []string `json:"what"` // roots or URIs
+}
+
+// WithdrawResult counts the listings that ended.
+type WithdrawResult struct {
+	Corpus    string   `json:"corpus"`    // origin
+	Withdrawn []string `json:"withdrawn"` // URIs
+	Size      uint64   `json:"size"`      // records in the log afterwards
 }
 
 // CorpusKeyResult holds the verifier key of a corpus in its text form.
