@@ -133,9 +133,11 @@ func TestFullDiskIsReadOnlyUntilThereIsSpace(t *testing.T) {
 	n.Close() // may leave the logs where they are
 	fill(t, ballast+"2")
 	n = openHome(t, home)
+	mustBeFound(t, n, acknowledged)
+	fill(t, ballast+"3") // what the logs took
 	mustBeFull("in a new process")
 
-	if err := errors.Join(os.Remove(ballast), os.Remove(ballast+"2")); err != nil {
+	if err := errors.Join(os.Remove(ballast), os.Remove(ballast+"2"), os.Remove(ballast+"3")); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, "size=48M"); err != nil {

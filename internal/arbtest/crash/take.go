@@ -30,6 +30,8 @@ func (p *parser) take(c call) error {
 		return p.takeSeek(c)
 	case "ftruncate":
 		return p.takeTruncate(c)
+	case "fallocate":
+		return p.takeAllocate(c)
 	case "fsync", "fdatasync":
 		at, err := p.fd(c.args[0])
 		if err != nil || at.below == "" {
@@ -150,6 +152,30 @@ func (p *parser) takeTruncate(c call) error {
 	}
 	p.size[at.below] = size
 	return p.add(c, Op{Action: Truncate, Path: at.below, Offset: size})
+}
+
+// takeAllocate takes blocks that were asked for, which make a file longer.
+func (p *parser) takeAllocate(c call) error {
+	at, err := p.fd(c.args[0])
+	if err != nil || at.below == "" {
+		return err
+	}
+	from, err := strconv.ParseInt(c.args[2], 10, 64)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(c.args[3], 10, 64)
+	if err != nil {
+		return err
+	}
+	if c.args[1] != "0" {
+		return fmt.Errorf("fallocate with a mode cannot be replayed")
+	}
+	if from+n <= p.size[at.below] {
+		return nil
+	}
+	p.size[at.below] = from + n
+	return p.add(c, Op{Action: Truncate, Path: at.below, Offset: from + n})
 }
 
 func (p *parser) takeName(c call) error {
