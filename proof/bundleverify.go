@@ -55,9 +55,11 @@ func (k *Checker) VerifyBundle(b *Bundle, e ExpectBundle) (BundleClaims, error) 
 }
 
 func (k *Checker) verifyBundle(b *Bundle, e ExpectBundle) (claims BundleClaims, err error) {
+	var signers []*Verifier // of the logs; nil where not checked
 	parts, err := b.check(func(note []byte) (Checkpoint, error) {
-		head, signed, err := k.openAny(note, e.Keys)
-		claims.Corpora = append(claims.Corpora, CorpusClaim{Origin: head.Origin, Size: head.Size, SignatureChecked: signed})
+		head, signer, err := k.openAny(note, e.Keys)
+		signers = append(signers, signer)
+		claims.Corpora = append(claims.Corpora, CorpusClaim{Origin: head.Origin, Size: head.Size, SignatureChecked: signer != nil})
 		return head, err
 	})
 	if err == nil {
@@ -79,6 +81,9 @@ func (k *Checker) verifyBundle(b *Bundle, e ExpectBundle) (claims BundleClaims, 
 			if corpus.SignatureChecked {
 				entry := Inclusion{Index: l.Documents[j].Index}
 				if err := claim.vouch(parts.heads[i], entry, *l.Documents[j].Record); err != nil {
+					return claims, err
+				}
+				if err := k.witnessed(l.Note, &Expect{Key: signers[i]}, 0, &claim); err != nil {
 					return claims, err
 				}
 			}
@@ -155,11 +160,12 @@ func (d *BundleDocument) leaves() []merkle.Hash {
 }
 
 // openAny opens a note with the keys that are named after its origin: one of
-// them must have signed, and no line of any may be wrong. Where there are none
-// it gives the checkpoint as it stands, and signed is false.
-func (k *Checker) openAny(note []byte, keys []*Verifier) (c Checkpoint, signed bool, err error) {
+// them must have signed, and no line of any may be wrong. It returns the first
+// that has signed. Where no key has that name it gives the checkpoint as it
+// stands, and no signer.
+func (k *Checker) openAny(note []byte, keys []*Verifier) (c Checkpoint, signer *Verifier, err error) {
 	if c, err = ReadCheckpoint(note); err != nil {
-		return c, false, err
+		return c, nil, err
 	}
 	var unknown error
 	for _, key := range keys {
@@ -167,16 +173,17 @@ func (k *Checker) openAny(note []byte, keys []*Verifier) (c Checkpoint, signed b
 			continue
 		}
 		switch _, err := k.open(note, key); {
-		case err == nil:
-			signed = true
+		case err == nil && signer == nil:
+			signer = key
+		case err == nil: // one is enough
 		case errors.Is(err, ErrUnknownKey):
 			unknown = err
 		default:
-			return c, false, err
+			return c, nil, err
 		}
 	}
-	if signed {
+	if signer != nil {
 		unknown = nil
 	}
-	return c, signed, unknown
+	return c, signer, unknown
 }

@@ -9,10 +9,11 @@ import (
 func (a *app) verifyCommand() *cobra.Command {
 	var o report.Options
 	cmd := &cobra.Command{
-		Use:   "verify FILE [--key VKEY]",
-		Short: "Check a proof file offline, or evidence against a publisher",
-		Long: `Check a proof file. It opens no store and no connection: arborist-verify does the
-same and is a program of its own, for people who have nothing else of Arborist.`,
+		Use:   "verify FILE [--key VKEY]…",
+		Short: "Check a proof file or a bundle offline, or evidence against a publisher",
+		Long: `Check a proof file, or the bundle of all hits that arborist query --bundle writes.
+It opens no store and no connection: arborist-verify does the same and is a
+program of its own, for people who have nothing else of Arborist.`,
 		Example: "  arborist verify passage.proof --key \"$(arborist corpus key main)\"\n  arborist verify --evidence FILE --key \"$(arborist corpus key PEER/NAME)\"",
 		Args: func(cmd *cobra.Command, files []string) error {
 			if o.Evidence != "" && len(files) == 0 {

@@ -7,12 +7,15 @@ import (
 	"io"
 )
 
-const help = `arborist-verify checks a proof file. It needs no store and no network.
+const help = `arborist-verify checks a proof file, or a bundle: the proof of all hits of a query.
+It needs no store and no network.
 
 usage: arborist-verify [flags] FILE        ("-" reads standard input)
        arborist-verify --evidence FILE --key VKEY
 
-  --key VKEY    verifier key of the corpus; without it no corpus is checked
+  --key VKEY    verifier key of the corpus; without it no corpus is checked.
+                May be repeated: for a bundle of several corpora, or to take any
+                of several keys. Each key must be of a corpus of the bundle
   --rotations FILE
                 rotations of the corpus's key: proofs count that another key of
                 the chain signed while it was the corpus's
@@ -28,8 +31,11 @@ usage: arborist-verify [flags] FILE        ("-" reads standard input)
                 against a publisher; proves nothing without --key
   --json        one JSON object, errors too
 
+--rotations, --witness, --root, --id and --text are for proofs of one passage,
+not for bundles.
+
 exit codes: 0 verified, 1 a file cannot be read, 2 usage, 4 not verified
-limits: 4 MiB for the proof, 1 MiB for the passage
+limits: 4 MiB for a proof, 16 MiB for a bundle, 1 MiB for the passage
 `
 
 // A FlagSet is what [Options.AddFlags] needs: [flag.FlagSet] is one, and the
@@ -42,16 +48,18 @@ type FlagSet interface {
 // but empty is an error: a variable that is empty by mistake, or a command that
 // failed inside --key "$(…)", must not turn a check off.
 func (o *Options) AddFlags(fs FlagSet) {
-	add := func(name, usage string, value *string) {
+	each := func(name, usage string, take func(string)) {
 		fs.Func(name, usage, func(s string) error {
 			if s == "" {
 				return errors.New("it is empty")
 			}
-			*value = s
+			take(s)
 			return nil
 		})
 	}
-	add("key", "verifier `key` of the corpus, as arborist corpus key prints it; without it no corpus is checked", &o.Key)
+	add := func(name, usage string, value *string) { each(name, usage, func(s string) { *value = s }) }
+	each("key", "verifier `key` of the corpus, as arborist corpus key prints it, once for each corpus of a bundle; without it no corpus is checked",
+		func(s string) { o.Keys = append(o.Keys, s) })
 	add("rotations", "`file` with the rotations of the corpus's key, as arborist corpus rotations prints them: proofs signed by an older or a newer key count", &o.Rotations)
 	add("root", "the `root` that the document must have", &o.Root)
 	add("id", "the document `ID` that it must have; unlike a root it also fixes the places of chunks", &o.ID)

@@ -48,7 +48,10 @@ func CheckEvidence(o Options, stdin io.Reader) (proof.Finding, error) {
 		return proof.Finding{}, usage("--evidence stands with --key alone: the file of a proof, --rotations, --witness, --quorum, --root, --id and --text have no meaning for it",
 			"for example: --evidence FILE --key VKEY")
 	}
-	e, err := Options{File: o.Evidence, Key: o.Key}.expect()
+	if len(o.Keys) > 1 {
+		return proof.Finding{}, usage("--evidence with several keys", "pass the key of the corpus that the evidence is about")
+	}
+	_, keys, err := Options{File: o.Evidence, Keys: o.Keys}.expect()
 	if err != nil {
 		return proof.Finding{}, err
 	}
@@ -60,14 +63,14 @@ func CheckEvidence(o Options, stdin io.Reader) (proof.Finding, error) {
 	if err != nil {
 		return proof.Finding{}, evidenceError(err)
 	}
-	if e.Key == nil {
+	if len(keys) == 0 {
 		claim, err := ev.Claim()
 		if err == nil {
 			err = ErrUnchecked
 		}
 		return proof.Finding{}, evidenceError(fmt.Errorf("%s evidence, by its own account against the key of %q: %w", claim.Kind, claim.Origin, err))
 	}
-	f, err := ev.Verify(e.Key)
+	f, err := ev.Verify(keys[0])
 	return f, evidenceError(err)
 }
 

@@ -42,7 +42,7 @@ func reasons() []struct {
 		{proof.ErrOtherKey, "unknown_key", "if the corpus has changed its key, pass its rotations with --rotations FILE (its publisher prints them with: arborist corpus rotations NAME); otherwise pass the right key (arborist corpus key NAME)"},
 		{ErrUnchecked, "key_missing", "pass --key with the verifier key of the corpus (arborist corpus key NAME prints it)"},
 		{proof.ErrNoPassage, "passage_missing", "the passage is kept apart from this proof: pass its file with --text FILE"},
-		{proof.ErrNotLogged, "not_logged", "this proof binds a passage to a document only: leave out --key, or ask for a proof from the corpus (prove --corpus NAME)"},
+		{proof.ErrNotLogged, "not_logged", "this file binds passages to documents only: leave out --key, or ask for a proof from the corpus (prove --corpus NAME)"},
 		{proof.ErrWitness, "not_cosigned", "ask for a newer proof, when the witnesses have seen the corpus's head, or lower --quorum to what you can live with"},
 		{proof.ErrOrigin, "other_corpus", "pass the key of the corpus that the proof names"},
 		{proof.ErrUnknownKey, "unknown_key", "pass the key of the corpus that the proof names (its publisher prints it with: arborist corpus key NAME)"},

@@ -23,8 +23,8 @@ import (
 
 // Options are the arguments and flags of the verb.
 type Options struct {
-	File string // proof file, "-" for standard input
-	Key  string // verifier key of the corpus; empty: no corpus is checked
+	File string   // proof file or bundle, "-" for standard input
+	Keys []string // verifier keys of corpora; empty: no corpus is checked
 	// Rotations file of the corpus's key; empty: the key alone counts.
 	Rotations string
 	Root      string // root that the document must have; empty: any
@@ -100,78 +100,88 @@ func Run(o Options, stdin io.Reader, stdout, stderr io.Writer) int {
 	if o.Evidence != "" {
 		return runEvidence(o, stdin, stdout, stderr)
 	}
-	c, err := Check(o, stdin)
+	print, err := o.check(stdin)
 	if err != nil {
 		return Fail(err, o.JSON, stdout, stderr)
 	}
-	if err := Print(stdout, NewResult(c), o.JSON); err != nil {
+	if err := print(stdout); err != nil {
 		return Fail(err, false, stdout, stderr)
 	}
 	return 0
 }
 
-// Check reads what o names and verifies the proof. [Describe] explains its
-// errors.
-func Check(o Options, stdin io.Reader) (proof.Claim, error) {
-	e, err := o.expect()
+// check reads what o names, verifies it, and returns what prints the result.
+// [Describe] explains its errors.
+func (o Options) check(stdin io.Reader) (print func(io.Writer) error, err error) {
+	e, keys, err := o.expect()
 	if err != nil {
-		return proof.Claim{}, err
+		return nil, err
 	}
-	file, err := readFile(o.File, proof.MaxFile, stdin)
+	file, err := readFile(o.File, proof.MaxBundle, stdin)
 	if err != nil {
-		return proof.Claim{}, err
+		return nil, err
+	}
+	if proof.IsBundle(file) {
+		r, err := o.checkBundle(file, keys)
+		return func(w io.Writer) error { return PrintBundle(w, r, o.JSON) }, err
 	}
 	if o.Text != "" {
 		if e.Text, err = readFile(o.Text, proof.MaxPassage, stdin); err != nil {
-			return proof.Claim{}, err
+			return nil, err
 		}
 	}
 	if o.Rotations != "" {
 		if e.Rotations, err = readRotations(o.Rotations); err != nil {
-			return proof.Claim{}, err
+			return nil, err
 		}
 	}
 	p, err := proof.Parse(cutLineEnd(file))
 	if err != nil {
-		return proof.Claim{}, err
+		return nil, err
 	}
-	return proof.Verify(p, e)
+	c, err := verifyWithKeys(p, e, keys)
+	return func(w io.Writer) error { return Print(w, NewResult(c), o.JSON) }, err
 }
 
-// expect parses the flags that say what the proof has to show.
-func (o Options) expect() (e proof.Expect, err error) {
+// expect parses the flags that say what the file has to show.
+func (o Options) expect() (e proof.Expect, keys []*proof.Verifier, err error) {
 	if o.File == "" {
-		return e, usage("no proof file named", "name a proof file, or - for standard input")
+		return e, nil, usage("no proof file named", "name a proof file, or - for standard input")
 	}
 	if o.File == "-" && o.Text == "-" {
-		return e, usage("both the proof and --text are standard input", "give one of them as a file")
+		return e, nil, usage("both the proof and --text are standard input", "give one of them as a file")
 	}
-	if o.Rotations != "" && o.Key == "" {
-		return e, usage("--rotations without --key", "pass one key of the corpus that you know: rotations alone vouch for nothing")
+	switch {
+	case o.Rotations != "" && len(o.Keys) == 0:
+		return e, nil, usage("--rotations without --key", "pass one key of the corpus that you know: rotations alone vouch for nothing")
+	case o.Rotations != "" && len(o.Keys) > 1:
+		return e, nil, usage("--rotations with several keys", "pass one key of the corpus that you know: the rotations name the others")
 	}
-	if o.Key != "" {
-		if e.Key, err = proof.ParseVerifier(o.Key); err != nil {
-			return e, usage("--key: "+err.Error(), "pass the line that `arborist corpus key NAME` prints, as one argument in quotes")
+	for _, text := range o.Keys {
+		key, err := proof.ParseVerifier(text)
+		if err != nil {
+			return e, nil, usage("--key: "+err.Error(), "pass the line that `arborist corpus key NAME` prints, as one argument in quotes")
 		}
+		keys = append(keys, key)
 	}
 	if err := o.expectWitnesses(&e); err != nil {
-		return e, err
+		return e, nil, err
 	}
 	if o.Root != "" {
 		root, err := document.ParseRoot(o.Root)
 		if err != nil {
-			return e, usage("--root: "+err.Error(), "pass the document's root, 59 characters that start with bafkrei")
+			return e, nil, usage("--root: "+err.Error(), "pass the document's root, 59 characters that start with bafkrei")
 		}
 		e.Root = &root
 	}
 	if o.ID != "" {
 		id, err := document.ParseID(o.ID)
 		if err != nil {
-			return e, usage("--id: "+err.Error(), "pass the document's ID, 59 characters that start with bafkrei")
+			return e, nil, usage("--id: "+err.Error(), "pass the document's ID, 59 characters that start with bafkrei")
 		}
 		e.ID = &id
 	}
-	return e, nil
+	return e, keys, nil
 }
 
 // cutLineEnd takes off the one newline that programs put after a JSON object.

@@ -32,7 +32,7 @@ func (o Options) expectWitnesses(e *proof.Expect) error {
 		return nil
 	case !errors.Is(err, proof.ErrExpect):
 		return err
-	case len(o.Witnesses) > 0 && o.Key == "":
+	case len(o.Witnesses) > 0 && len(o.Keys) == 0:
 		return usage("--witness without --key: a witness vouches for the log, not for its publisher's signature", "name the key of the corpus too: --key VKEY")
 	default:
 		return usage(err.Error(), "name each witness once, none of them the publisher, and a --quorum of at most their number")

@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"arborist/daemon/api"
+	"arborist/document"
+	"arborist/proof"
+	"arborist/shard"
+)
+
+// provenLogs holds the log parts of a page of hits, by origin: all of one
+// corpus under one signed head.
+type provenLogs map[string]*provenLog
+
+type provenLog struct {
+	key   *proof.Verifier
+	parts map[document.Root]*proof.LogPart // none for a document that is in no record
+}
+
+// part returns the log part of a hit and the key of its corpus, or neither. A
+// document that is in no log keeps the short form: a crash between shard and
+// log can leave one.
+func (l provenLogs) part(h shard.Hit) (*proof.LogPart, *proof.Verifier) {
+	log := l[h.Location.Corpus]
+	if log == nil || log.parts[h.Root] == nil {
+		return nil, nil
+	}
+	return log.parts[h.Root], log.key
+}
+
+// proveLogs proves the records of all shared hits, each corpus in one snapshot.
+func (n *Node) proveLogs(ctx context.Context, set *searchSet, hits []shard.Hit) (provenLogs, error) {
+	roots := map[string][]document.Root{}
+	for _, h := range hits {
+		if set.source[h.File] == sourceShared {
+			roots[h.Location.Corpus] = append(roots[h.Location.Corpus], h.Root)
+		}
+	}
+	logs := provenLogs{}
+	for origin, listed := range roots {
+		parts, err := n.shared.Corpora().ProveMany(ctx, origin, listed)
+		if isNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, explain(err)
+		}
+		info, err := n.lookupCorpus(ctx, origin)
+		if err != nil {
+			return nil, err
+		}
+		log := &provenLog{parts: map[document.Root]*proof.LogPart{}}
+		if log.key, err = proof.ParseVerifier(info.Key); err != nil {
+			return nil, err
+		}
+		for i, root := range listed {
+			log.parts[root] = parts[i]
+		}
+		logs[origin] = log
+	}
+	return logs, nil
+}
+
+// bundle puts the verified proofs of a page of hits into one file.
+func bundle(proofs []*proof.Proof, hits []shard.Hit) (string, error) {
+	whole := make([]*proof.Proof, len(proofs))
+	for i, p := range proofs {
+		with := *p
+		with.Text = hits[i].Passage.Text
+		whole[i] = &with
+	}
+	b, err := proof.NewBundle(whole)
+	if err != nil {
+		return "", api.NewError(api.CodeInvalid, err, "look for damage: arborist check")
+	}
+	text, err := b.MarshalText()
+	if errors.Is(err, proof.ErrTooLarge) {
+		return "", api.NewError(api.CodeUsage, err, "ask for fewer hits with --limit")
+	}
+	if err != nil {
+		return "", err
+	}
+	if !utf8.Valid(text) { // it travels as a JSON string
+		return "", api.NewError(api.CodeInvalid, fmt.Errorf("bundle: a passage is not UTF-8"), "leave out the foreign file that it is from")
+	}
+	return string(text), nil
+}
