@@ -57,14 +57,25 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	for _, f := range found.Refused {
 		res.Refused = append(res.Refused, api.Failure{URI: f.Path, Error: f.Err.Error()})
 	}
+	logs, err := n.proveLogs(ctx, set, found.Hits)
+	if err != nil {
+		return res, err
+	}
 	check := new(proof.Checker) // hits of one corpus share a signature
+	var proofs []*proof.Proof
 	for i, h := range found.Hits {
-		hit, err := n.hit(ctx, check, h, set.source[h.File])
+		hit, p, err := n.hit(check, logs, h, set.source[h.File])
 		if err != nil {
 			return res, err
 		}
 		hit.Rank = req.Offset + i + 1
 		res.Hits = append(res.Hits, hit)
+		proofs = append(proofs, p)
+	}
+	if req.Bundle && len(proofs) > 0 {
+		if res.Bundle, err = bundle(proofs, found.Hits); err != nil {
+			return res, err
+		}
 	}
 	res.TookMS = time.Since(start).Milliseconds()
 	return res, nil
@@ -116,29 +127,25 @@ func (n *Node) searchSet(req api.QueryRequest) (*searchSet, error) {
 }
 
 // hit proves one search hit and verifies the proof as a stranger would.
-func (n *Node) hit(ctx context.Context, check *proof.Checker, h shard.Hit, source string) (api.Hit, error) {
+func (n *Node) hit(check *proof.Checker, logs provenLogs, h shard.Hit, source string) (api.Hit, *proof.Proof, error) {
 	p := passageProof(h.Passage)
 	expect := proof.Expect{Root: &h.Root, Text: h.Passage.Text}
 	if source == sourceShared {
-		key, err := n.addLog(ctx, p, h.Root, h.Location.Corpus)
-		if err != nil {
-			return api.Hit{}, err
-		}
-		expect.Key = key
+		p.Log, expect.Key = logs.part(h)
 	}
 	claim, err := check.Verify(p, expect)
 	if err != nil {
-		return api.Hit{}, api.NewError(api.CodeInvalid, fmt.Errorf("verify chunk %d of %s: %w", h.Index, h.Root, err), "look for damage: arborist check")
+		return api.Hit{}, nil, api.NewError(api.CodeInvalid, fmt.Errorf("verify chunk %d of %s: %w", h.Index, h.Root, err), "look for damage: arborist check")
 	}
 	text, err := p.MarshalText()
 	if err != nil {
-		return api.Hit{}, err
+		return api.Hit{}, nil, err
 	}
 	return api.Hit{
 		Score: h.Score, Root: h.Root, Chunk: claim.Chunk, Chunks: claim.Chunks,
 		URI: h.Location.URI, Title: h.Location.Title, Text: string(h.Passage.Text),
 		Source: source, Corpus: h.Location.Corpus, Proof: string(text),
-	}, nil
+	}, p, nil
 }
 
 func passageProof(p shard.Passage) *proof.Proof {

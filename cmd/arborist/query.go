@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -13,11 +14,14 @@ import (
 
 func (a *app) queryCommand() *cobra.Command {
 	var req api.QueryRequest
+	var bundle string
 	cmd := &cobra.Command{
 		Use:   "query TEXT…",
 		Short: "Find passages, each with its proof",
 		Long: `Find passages in every shard and in the private crawl db, in one ranking.
-Words are literal; "quoted words" are a phrase. Nothing leaves this machine.`,
+Words are literal; "quoted words" are a phrase. Nothing leaves this machine.
+With --bundle all hits of the page, with their passages and proofs, go into one
+file as well, which arborist-verify checks.`,
 		Example: "  arborist query merkle inclusion proof",
 		Args:    args(1, -1, "TEXT"),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -25,6 +29,10 @@ Words are literal; "quoted words" are a phrase. Nothing leaves this machine.`,
 			if err := absolute(&req); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("bundle") && bundle == "" {
+				return usage(errors.New("--bundle is empty"), "name a file to write")
+			}
+			req.Bundle = bundle != ""
 			return a.with(cmd.Context(), func(s api.Service) error {
 				res, err := s.Query(cmd.Context(), req)
 				if err != nil {
@@ -33,7 +41,12 @@ Words are literal; "quoted words" are a phrase. Nothing leaves this machine.`,
 				for _, f := range res.Refused {
 					a.note("refused: %s: %s", f.URI, f.Error)
 				}
-				err = a.emit(res, func(l *lines) { printHits(l, req, res) })
+				answer := res
+				answer.Bundle = "" // goes to its file
+				err = a.emit(answer, func(l *lines) { printHits(l, req, res) })
+				if err == nil && req.Bundle {
+					err = a.keepBundle(res, bundle)
+				}
 				if err == nil && len(res.Refused) > 0 {
 					err = &exitError{api.CodePartial.ExitCode()}
 				}
@@ -48,6 +61,7 @@ Words are literal; "quoted words" are a phrase. Nothing leaves this machine.`,
 	f.StringArrayVar(&req.IncludeShards, "include-shard", nil, "search this shard file too")
 	f.BoolVar(&req.NoCrawlDB, "no-crawl-db", false, "leave the private crawl db out")
 	f.StringVar(&req.Corpus, "corpus", "", "only documents of this corpus")
+	f.StringVar(&bundle, "bundle", "", "write the page's hits with their proofs to this file")
 	return cmd
 }
 

@@ -176,6 +176,7 @@ type QueryRequest struct {
 	DB            string   `json:"db,omitempty"`             // search this file alone
 	IncludeShards []string `json:"include_shards,omitempty"` // foreign files beside ours
 	NoCrawlDB     bool     `json:"no_crawl_db,omitempty"`
+	Bundle        bool     `json:"bundle,omitempty"` // also all hits of the page in one proof file
 }
 
 // QueryResult is a page of hits.
@@ -186,7 +187,11 @@ type QueryResult struct {
 	// Refused lists foreign files that turned out damaged or hostile; the hits
 	// are those of the other files alone.
 	Refused []Failure `json:"refused,omitempty"`
-	TookMS  int64     `json:"took_ms"`
+	// Bundle is the text form of the proof of all hits (docs/formats.md), where
+	// it was asked for and there are any. It holds their passages, private ones
+	// too.
+	Bundle string `json:"bundle,omitempty"`
+	TookMS int64  `json:"took_ms"`
 }
 
 // A Hit is one passage. Its proof was verified before it was returned.

@@ -18,23 +18,47 @@ import (
 // [ErrNotFound] where the corpus has never listed the document. What it
 // returns has been verified against the head.
 func (s *Store) Prove(ctx context.Context, origin string, root document.Root) (part *proof.LogPart, err error) {
-	err = s.withLog(ctx, origin, func(tx *sql.Tx, l *log) error {
-		part, err = prove(ctx, tx, l, root)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("prove %s in corpus %.200q: %w", root, origin, err)
+	parts, err := s.ProveMany(ctx, origin, []document.Root{root})
+	if err == nil && parts[0] == nil {
+		err = fmt.Errorf("prove %s in corpus %.200q: %w: no record lists it", root, origin, ErrNotFound)
 	}
-	return part, nil
-}
-
-func prove(ctx context.Context, tx *sql.Tx, l *log, root document.Root) (*proof.LogPart, error) {
-	index, err := listing(ctx, tx, l, root)
 	if err != nil {
 		return nil, err
 	}
+	return parts[0], nil
+}
+
+// ProveMany does for many documents of one corpus what [Store.Prove] does for
+// one, all under the same signed head. What it returns goes with roots; it is
+// nil for a document that the corpus has never listed.
+func (s *Store) ProveMany(ctx context.Context, origin string, roots []document.Root) (parts []*proof.LogPart, err error) {
+	err = s.withLog(ctx, origin, func(tx *sql.Tx, l *log) error {
+		parts = make([]*proof.LogPart, len(roots))
+		t := newTiles(ctx, tx, l.id, l.head.Size)
+		for i, root := range roots {
+			index, err := listing(ctx, tx, l, root)
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if err == nil {
+				parts[i], err = prove(ctx, tx, l, t, root, index)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", root, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prove %d documents in corpus %.200q: %w", len(roots), origin, err)
+	}
+	return parts, nil
+}
+
+// prove proves the record at index, which lists root.
+func prove(ctx context.Context, tx *sql.Tx, l *log, t *tiles, root document.Root, index uint64) (*proof.LogPart, error) {
 	size := l.head.Size
-	path, err := merkle.Inclusion(newTiles(ctx, tx, l.id, size), index, size)
+	path, err := merkle.Inclusion(t, index, size)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +73,10 @@ func prove(ctx context.Context, tx *sql.Tx, l *log, root document.Root) (*proof.
 	if err == nil && part.Record.Header.Root != root {
 		err = fmt.Errorf("%w: record %d lists another document than its row", ErrCorrupt, index)
 	}
-	return part, err
+	if err != nil {
+		return nil, err
+	}
+	return part, nil
 }
 
 // listing finds the record for Prove. Staged records must not sway it, so the
