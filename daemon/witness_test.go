@@ -109,7 +109,7 @@ func TestCosignaturesTravelFromAWitnessToAReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := report.Options{File: "-", Key: key.Key, Witnesses: []string{vkey.Key}}
+	o := report.Options{File: "-", Keys: []string{key.Key}, Witnesses: []string{vkey.Key}}
 	for _, file := range []string{p.Text, string(p.JSON)} {
 		claim, err := report.Check(o, strings.NewReader(file))
 		if err != nil || len(claim.Cosignatures) != 1 || claim.Cosignatures[0].Name != witness.id || claim.LogSize != 2 {

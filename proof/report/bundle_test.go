@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -63,7 +64,7 @@ func TestVerifiedBundleSaysWhatEachHitShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.Statement = strings.Replace(want.Statement, "; pass --root to compare the document with one that you know", "", 1)
-		if got.Hits[0] != (HitResult{1, want}) || got.Hits[1].Rank != 2 || got.Hits[1].SignatureChecked {
+		if !reflect.DeepEqual(got.Hits[0], HitResult{1, want}) || got.Hits[1].Rank != 2 || got.Hits[1].SignatureChecked {
 			t.Errorf("%s: %+v", row.name, got.Hits)
 		}
 		if c := got.Corpora[0]; c != (CorpusResult{peer + "/main", "main", peer, 1, 1, row.checked}) {

@@ -125,22 +125,40 @@ func (o Options) check(stdin io.Reader) (print func(io.Writer) error, err error)
 		r, err := o.checkBundle(file, keys)
 		return func(w io.Writer) error { return PrintBundle(w, r, o.JSON) }, err
 	}
+	c, err := o.checkProof(file, e, keys, stdin)
+	return func(w io.Writer) error { return Print(w, NewResult(c), o.JSON) }, err
+}
+
+// Check reads what o names and verifies it as the proof of one passage, which a
+// bundle is not. [Describe] explains its errors.
+func Check(o Options, stdin io.Reader) (proof.Claim, error) {
+	e, keys, err := o.expect()
+	if err != nil {
+		return proof.Claim{}, err
+	}
+	file, err := readFile(o.File, proof.MaxFile, stdin)
+	if err != nil {
+		return proof.Claim{}, err
+	}
+	return o.checkProof(file, e, keys, stdin)
+}
+
+func (o Options) checkProof(file []byte, e proof.Expect, keys []*proof.Verifier, stdin io.Reader) (c proof.Claim, err error) {
 	if o.Text != "" {
 		if e.Text, err = readFile(o.Text, proof.MaxPassage, stdin); err != nil {
-			return nil, err
+			return c, err
 		}
 	}
 	if o.Rotations != "" {
 		if e.Rotations, err = readRotations(o.Rotations); err != nil {
-			return nil, err
+			return c, err
 		}
 	}
 	p, err := proof.Parse(cutLineEnd(file))
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	c, err := verifyWithKeys(p, e, keys)
-	return func(w io.Writer) error { return Print(w, NewResult(c), o.JSON) }, err
+	return verifyWithKeys(p, e, keys)
 }
 
 // expect parses the flags that say what the file has to show.
