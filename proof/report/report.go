@@ -182,6 +182,9 @@ func (o Options) expect() (e proof.Expect, keys []*proof.Verifier, err error) {
 		}
 		keys = append(keys, key)
 	}
+	if len(keys) > 0 {
+		e.Key = keys[0] // each of them has its turn in verifyWithKeys
+	}
 	if err := o.expectWitnesses(&e); err != nil {
 		return e, nil, err
 	}
