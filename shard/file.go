@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"arborist/document"
+	"arborist/shard/corpus"
 )
 
 // A File is one SQLite file. It is safe for concurrent use. Only one File may
@@ -231,6 +232,10 @@ func (f *File) surely(ctx context.Context) (*sql.Conn, error) {
 	conn, err := f.writer.Conn(ctx)
 	if err != nil || !f.doubt.Load() {
 		return conn, err
+	}
+	if err := corpus.RewriteLog(f.path); err != nil {
+		conn.Close()
+		return nil, err
 	}
 	var busy, frames, moved int
 	err = conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved)

@@ -25,6 +25,7 @@ const readers = 4
 type Store struct {
 	write *sql.DB     // one connection; every transaction is IMMEDIATE
 	read  *sql.DB     // query_only
+	path  string      // absolute
 	doubt atomic.Bool // a write has failed on the write connection
 
 	witnesses atomic.Pointer[witnesses] // whose cosignatures are kept
@@ -65,6 +66,7 @@ func open(path string) (*Store, error) {
 	s := &Store{
 		write:   sql.OpenDB(connector{file + "?mode=rw&_txlock=immediate&_journal_mode=WAL&_cache_size=-16384" + common}),
 		read:    sql.OpenDB(connector{file + "?mode=ro&_txlock=deferred&_query_only=1" + common}),
+		path:    abs,
 		writing: make(map[string]chan struct{}),
 		now:     time.Now,
 	}
@@ -77,7 +79,7 @@ func open(path string) (*Store, error) {
 		s.Close()
 		return nil, classify(err)
 	}
-	if err := settle(ctx, s.write); err != nil {
+	if err := settle(ctx, s.write, s.path); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -135,9 +137,17 @@ func harden(conn *sqlite3.SQLiteConn) error {
 // fsync, in this process or in one that died of it, the log may hold commits
 // that can be read but may not be durable; afterwards there are none, so
 // nothing is ever shown that a power cut could still take back.
-func settle(ctx context.Context, db *sql.DB) error {
+func settle(ctx context.Context, db *sql.DB, path string) error {
+	conn, err := db.Conn(ctx) // the only one: nobody writes meanwhile
+	if err != nil {
+		return classify(err)
+	}
+	defer conn.Close()
+	if err := RewriteLog(path); err != nil {
+		return classify(err)
+	}
 	var busy, frames, copied int
-	err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &copied)
+	err = conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &copied)
 	if err == nil && busy != 0 {
 		err = errors.New("another process reads the file")
 	}
@@ -173,7 +183,7 @@ func (s *Store) renew(ctx context.Context) error {
 	// The pool closes a connection that calls itself bad.
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
-	if err := settle(ctx, s.write); err != nil {
+	if err := settle(ctx, s.write, s.path); err != nil {
 		return err
 	}
 	s.doubt.Store(false)
