@@ -29,7 +29,7 @@ const (
 // Query implements [api.Finder]. Every hit was verified against its own proof.
 func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryResult, err error) {
 	start := time.Now()
-	q := shard.Query{Text: req.Text, Limit: req.Limit, Offset: req.Offset}
+	q := shard.Query{Text: req.Text, Limit: req.Limit, Offset: req.Offset, AllVersions: req.AllVersions}
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
@@ -144,7 +144,7 @@ func (n *Node) hit(check *proof.Checker, logs provenLogs, h shard.Hit, source st
 	return api.Hit{
 		Score: h.Score, Root: h.Root, Chunk: claim.Chunk, Chunks: claim.Chunks,
 		URI: h.Location.URI, Title: h.Location.Title, Text: string(h.Passage.Text),
-		Source: source, Corpus: h.Location.Corpus, Proof: string(text),
+		Source: source, Corpus: h.Location.Corpus, Current: h.Current, Proof: string(text),
 	}, p, nil
 }
 

@@ -179,7 +179,7 @@ func (s *search) prove(ctx context.Context, c candidate) (Hit, error) {
 	if err != nil {
 		return Hit{}, err
 	}
-	return Hit{Score: c.score, Root: root, Index: c.index, File: f, Passage: passage, Location: v.Location}, nil
+	return Hit{Score: c.score, Root: root, Index: c.index, File: f, Passage: passage, Location: v.Location, Current: v.Current}, nil
 }
 
 // location returns the first location of a hit that passes the filters, a

@@ -20,7 +20,8 @@ type Hit struct {
 	Index    uint64 // of the chunk
 	File     *File  // that holds it
 	Passage  Passage
-	Location document.Location // a current one, in Query.Corpus where that is set
+	Location document.Location // in Query.Corpus where that is set, a current one where there is one
+	Current  bool              // Location is; always true without Query.AllVersions
 }
 
 // Results is a page of hits.

@@ -19,7 +19,22 @@ func (a *app) queryCommand() *cobra.Command {
 		Use:   "query TEXT…",
 		Short: "Find passages, each with its proof",
 		Long: `Find passages in every shard and in the private crawl db, in one ranking.
-Words are literal; "quoted words" are a phrase. Nothing leaves this machine.
+Nothing leaves this machine.
+
+  words         found in any form: walk finds walking; all of them are wanted, and
+                where no passage has all, those with some are shown, which is said
+  "two words"   next to each other, in this order
+  -word         passages with it are left out; also -"two words"
+  prefix*       any word that starts so
+  site:HOST     documents found at that host or below it
+  corpus:NAME   documents of the corpora of that name, or of that origin
+  after:DATE    fetched on that day or later: 2026-05-01, 2026-05 or 2026 (UTC)
+  before:DATE   fetched before it
+
+Anything else is text. Quote the whole for the shell: arborist query '"two words" -three'
+and put -- before a text that begins with a minus sign. docs/search.md says more.
+
+Versions that were replaced or withdrawn are hidden unless --all-versions is given.
 With --bundle all hits of the page, with their passages and proofs, go into one
 file as well, which arborist-verify checks.`,
 		Example: "  arborist query merkle inclusion proof",
@@ -61,6 +76,7 @@ file as well, which arborist-verify checks.`,
 	f.StringArrayVar(&req.IncludeShards, "include-shard", nil, "search this shard file too")
 	f.BoolVar(&req.NoCrawlDB, "no-crawl-db", false, "leave the private crawl db out")
 	f.StringVar(&req.Corpus, "corpus", "", "only documents of this corpus")
+	f.BoolVar(&req.AllVersions, "all-versions", false, "also versions that were replaced or withdrawn")
 	f.StringVar(&bundle, "bundle", "", "write the page's hits with their proofs to this file")
 	return cmd
 }
@@ -92,6 +108,9 @@ func printHits(l *lines, req api.QueryRequest, res api.QueryResult) {
 		l.printf("nothing found for %q (%d ms)", req.Text, res.TookMS)
 		return
 	}
+	if res.Mode == "or" {
+		l.printf("no passage has all of these words; these have some, the best first")
+	}
 	for _, h := range res.Hits {
 		title := h.Title
 		if title == "" {
@@ -99,12 +118,15 @@ func printHits(l *lines, req api.QueryRequest, res api.QueryResult) {
 		}
 		l.printf("%d. %s", h.Rank, title)
 		l.printf("   %s  (%s, score %.2f)", h.URI, where(h), h.Score)
+		if !h.Current {
+			l.printf("   an older version: it was replaced or withdrawn there")
+		}
 		l.printf("%s", indent(shorten(h.Text, passageWidth), "   │ "))
 		l.printf("   proof: chunk %d of %d, verified; keep it with: arborist prove %s %d", h.Chunk, h.Chunks, h.Root, h.Chunk)
 	}
 	all := "passages with all words"
 	if res.Mode == "or" {
-		all = "passages with any of the words (none has all)"
+		all = "passages with any of the words"
 	}
 	l.printf("%d–%d of %d %s, %d ms", res.Hits[0].Rank, res.Hits[len(res.Hits)-1].Rank, res.Total, all, res.TookMS)
 }

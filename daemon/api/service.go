@@ -176,7 +176,8 @@ type QueryRequest struct {
 	DB            string   `json:"db,omitempty"`             // search this file alone
 	IncludeShards []string `json:"include_shards,omitempty"` // foreign files beside ours
 	NoCrawlDB     bool     `json:"no_crawl_db,omitempty"`
-	Bundle        bool     `json:"bundle,omitempty"` // also all hits of the page in one proof file
+	AllVersions   bool     `json:"all_versions,omitempty"` // also what is current nowhere any more
+	Bundle        bool     `json:"bundle,omitempty"`       // also all hits of the page in one proof file
 }
 
 // QueryResult is a page of hits.
@@ -206,7 +207,10 @@ type Hit struct {
 	Text   string        `json:"text"`
 	Source string        `json:"source"` // shared, crawl, file or peer
 	Corpus string        `json:"corpus,omitempty"`
-	Proof  string        `json:"proof"` // text form, without the passage
+	// Current is false where the document is not, or no longer, what stands at
+	// URI; only with QueryRequest.AllVersions.
+	Current bool   `json:"current"`
+	Proof   string `json:"proof"` // text form, without the passage
 }
 
 // ProveRequest asks for a proof file of one chunk.
