@@ -18,7 +18,8 @@ func pythonVerifier(t *testing.T) string {
 	return python
 }
 
-// testdata/verify.py shares nothing with this package but docs/formats.md.
+// testdata/verify.py, for the text form, and verify_json.py, for its twin,
+// share nothing with this package but docs/formats.md.
 func TestIndependentVerifierAgreesOnEveryVector(t *testing.T) {
 	args := []string{"-B", "testdata/vectors.py"}
 	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "proof.json"} {
@@ -31,15 +32,39 @@ func TestIndependentVerifierAgreesOnEveryVector(t *testing.T) {
 	t.Logf("%s", out)
 }
 
+// A hundred lines in another language is what docs/formats.md promises.
+func TestIndependentVerifierHasAHundredLines(t *testing.T) {
+	source, err := os.ReadFile("testdata/verify.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for line := range strings.Lines(string(source)) {
+		if strings.TrimSpace(line) != "" {
+			lines++
+		}
+		if len(line) > 121 {
+			t.Errorf("a line of %d bytes is not one line: %s", len(line), line)
+		}
+	}
+	if lines > 100 {
+		t.Errorf("%d lines", lines)
+	}
+}
+
 func TestIndependentVerifierReadsFilesOfThisPackage(t *testing.T) {
 	python := pythonVerifier(t)
 	_, p, _ := benchProofs(t)
 	name := filepath.Join(t.TempDir(), "a.proof")
 	run := func(file string) (string, error) {
+		script := "testdata/verify.py"
+		if file[0] == '{' {
+			script = "testdata/verify_json.py"
+		}
 		if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(python, "-B", "testdata/verify.py", name, p.Header.Root.String()).CombinedOutput()
+		out, err := exec.Command(python, "-B", script, name, p.Header.Root.String()).CombinedOutput()
 		return string(out), err
 	}
 	for _, file := range []string{mustText(t, p), mustTwin(t, p)} {
