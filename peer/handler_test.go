@@ -309,7 +309,12 @@ func damage(t *testing.T, n *node, root document.Root) {
 			continue
 		}
 		err := f.Write(t.Context(), func(tx *sql.Tx) error {
-			_, err := tx.Exec("UPDATE chunks SET text = CAST('damaged' AS BLOB) WHERE id = ?", id)
+			var frame []byte
+			if err := tx.QueryRow("SELECT data FROM texts WHERE id = ?", id).Scan(&frame); err != nil {
+				return err
+			}
+			frame[len(frame)-1] ^= 1
+			_, err := tx.Exec("UPDATE texts SET data = ? WHERE id = ?", frame, id)
 			return err
 		})
 		if err != nil {
