@@ -55,7 +55,7 @@ func (s *Shared) checkLog(ctx context.Context, info corpus.Info, report func(str
 		for _, v := range current {
 			p := placeOf(info.Origin, v.Location.URI)
 			if listed[p] != v.Root {
-				report("document %s at %s is stored and not listed; add it again", v.Root, v.Location.URI)
+				report("document %s at %s is stored and not listed; add it again, or withdraw it again if that was cut short", v.Root, v.Location.URI)
 				unlisted[p] = true
 			} else {
 				delete(listed, p)
