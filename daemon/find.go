@@ -61,6 +61,10 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	if err != nil {
 		return res, err
 	}
+	snippets, err := shard.NewSnippeter(req.Text)
+	if err != nil {
+		return res, explain(err)
+	}
 	check := new(proof.Checker) // hits of one corpus share a signature
 	var proofs []*proof.Proof
 	for i, h := range found.Hits {
@@ -69,6 +73,8 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 			return res, err
 		}
 		hit.Rank = req.Offset + i + 1
+		s := snippets.Snippet(h.Passage.Text)
+		hit.Snippet = api.Snippet{Text: s.Text, Start: s.Start, Marks: s.Marks}
 		res.Hits = append(res.Hits, hit)
 		proofs = append(proofs, p)
 	}

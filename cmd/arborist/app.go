@@ -21,6 +21,7 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	terminal bool // err is a terminal: progress is welcome
+	bold     bool // out is a terminal that may show bold
 
 	home     string
 	json     bool

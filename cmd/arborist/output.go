@@ -17,7 +17,7 @@ func (a *app) emit(v any, human func(*lines)) error {
 	if a.json {
 		return a.emitJSON(v)
 	}
-	l := &lines{}
+	l := &lines{bold: a.bold}
 	human(l)
 	_, err := a.out.Write([]byte(l.b.String()))
 	return err
@@ -61,7 +61,10 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 
 // lines builds a human-readable answer. Everything that goes through it is
 // stripped of terminal control characters.
-type lines struct{ b strings.Builder }
+type lines struct {
+	b    strings.Builder
+	bold bool // the answer may have bold words: it goes to a terminal
+}
 
 func (l *lines) printf(format string, args ...any) {
 	l.b.WriteString(clean(fmt.Sprintf(format, args...)))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -100,9 +99,6 @@ func absolute(req *api.QueryRequest) error {
 	return nil
 }
 
-// passageWidth is how much of a passage the terminal shows, in bytes.
-const passageWidth = 480
-
 func printHits(l *lines, req api.QueryRequest, res api.QueryResult) {
 	if len(res.Hits) == 0 {
 		l.printf("nothing found for %q (%d ms)", req.Text, res.TookMS)
@@ -121,7 +117,7 @@ func printHits(l *lines, req api.QueryRequest, res api.QueryResult) {
 		if !h.Current {
 			l.printf("   an older version: it was replaced or withdrawn there")
 		}
-		l.printf("%s", indent(shorten(h.Text, passageWidth), "   │ "))
+		l.b.WriteString(snippetLine(h, l.bold))
 		l.printf("   proof: chunk %d of %d, verified; keep it with: arborist prove %s %d", h.Chunk, h.Chunks, h.Root, h.Chunk)
 	}
 	all := "passages with all words"
@@ -138,13 +134,46 @@ func where(h api.Hit) string {
 	return h.Source
 }
 
-// shorten cuts s at a character boundary.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
+// Bold on a terminal (ECMA-48, SGR).
+const boldOn, boldOff = "\x1b[1m", "\x1b[22m"
+
+// snippetLine writes the snippet of a hit in one line, what the query looked for
+// in bold. Every piece of it is stripped of control characters on its own, so
+// that bold is all that a passage can bring about.
+func snippetLine(h api.Hit, bold bool) string {
+	var b strings.Builder
+	b.WriteString("   │ ")
+	if h.Snippet.Start > 0 {
+		b.WriteString("… ")
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
+	text, at := h.Snippet.Text, 0
+	plain := func(s string) { b.WriteString(clean(strings.Map(oneLine, s))) }
+	for _, m := range h.Snippet.Marks {
+		if m[0] < at || m[1] < m[0] || m[1] > len(text) {
+			break // of a daemon that is not ours
+		}
+		plain(text[at:m[0]])
+		if bold {
+			b.WriteString(boldOn)
+		}
+		plain(text[m[0]:m[1]])
+		if bold {
+			b.WriteString(boldOff)
+		}
+		at = m[1]
 	}
-	return strings.TrimRight(s[:n], " \n\t") + " …"
+	plain(text[at:])
+	if end := h.Snippet.Start + len(text); end < len(h.Text) && strings.TrimSpace(h.Text[end:]) != "" {
+		b.WriteString(" …")
+	}
+	return b.String() + "\n"
+}
+
+// oneLine makes a space of what would begin another line.
+func oneLine(r rune) rune {
+	switch r {
+	case '\n', '\t', '\u2028', '\u2029':
+		return ' '
+	}
+	return r
 }

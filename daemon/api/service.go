@@ -205,12 +205,21 @@ type Hit struct {
 	URI    string        `json:"uri"`
 	Title  string        `json:"title"`
 	Text   string        `json:"text"`
-	Source string        `json:"source"` // shared, crawl, file or peer
-	Corpus string        `json:"corpus,omitempty"`
+	// Snippet is the piece of Text that shows best why it was found.
+	Snippet Snippet `json:"snippet"`
+	Source  string  `json:"source"` // shared, crawl, file or peer
+	Corpus  string  `json:"corpus,omitempty"`
 	// Current is false where the document is not, or no longer, what stands at
 	// URI; only with QueryRequest.AllVersions.
 	Current bool   `json:"current"`
 	Proof   string `json:"proof"` // text form, without the passage
+}
+
+// A Snippet is a piece of a passage, at most 240 bytes.
+type Snippet struct {
+	Text  string   `json:"text"`
+	Start int      `json:"start"` // byte of the passage that it begins at
+	Marks [][2]int `json:"marks"` // byte spans in Text that the query looked for, ascending
 }
 
 // ProveRequest asks for a proof file of one chunk.
