@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"arborist/document"
-	"arborist/merkle"
 )
 
 // A state is the row of the table state.
@@ -42,7 +41,7 @@ func newApplier(f *File, tx *sql.Tx) (*applier, error) {
 		return nil, err
 	}
 	a := &applier{tx: tx, state: s, codec: f.codec, origins: make(map[string]int64)}
-	a.index = &indexer{tx: tx, state: &a.state}
+	a.index = f.indexer.begin(tx, &a.state)
 	a.state.generation++
 	err = tx.QueryRowContext(background, "SELECT coalesce((SELECT id + chunks FROM documents ORDER BY id DESC LIMIT 1), 1)").Scan(&a.next)
 	return a, err
@@ -154,21 +153,17 @@ func (a *applier) storeNew(d *document.Document) (words int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	hashes := make([]byte, 0, merkle.HashSize*d.Chunks())
-	for i := range d.Chunks() {
-		leaf, err := d.Tree().Node(0, uint64(i))
-		if err != nil {
-			return 0, err
-		}
-		hashes = append(hashes, leaf[:]...)
-	}
 	err = a.codec.frames(d, func(first int, data []byte) error {
 		return a.exec("INSERT INTO texts (id, data) VALUES (?, ?)", id+int64(first), data)
 	})
 	if err != nil {
 		return 0, err
 	}
-	if err := a.exec("INSERT INTO leaves (document, hashes) VALUES (?, ?)", id, hashes); err != nil {
+	hashes, err := hashesOf(d)
+	if err != nil {
+		return 0, err
+	}
+	if err := a.exec("INSERT INTO leaves (document, hashes, nodes) VALUES (?, ?, ?)", id, hashes.leaves, hashes.nodes); err != nil {
 		return 0, err
 	}
 	a.next += int64(d.Chunks())

@@ -33,6 +33,7 @@ type File struct {
 	index    *invertedCache
 	filtered *filterCache
 	codec    *codec
+	indexer  indexer // of the transaction that writes; only one does
 }
 
 // OpenFile opens a file of ours for reading and writing, and creates it where

@@ -44,6 +44,9 @@ func (s *search) page(ctx context.Context, mode string) (Results, error) {
 	all = all[min(s.query.Offset, len(all)):min(s.keep, len(all))]
 	r.Hits = make([]Hit, len(all))
 	for i, c := range all {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
 		if r.Hits[i], err = s.prove(ctx, c); err != nil {
 			return r, c.part.file.fail(err)
 		}
@@ -105,7 +108,10 @@ func (p *part) resolve(ctx context.Context, rows []index.Row) ([]candidate, erro
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b index.Row) int { return cmp.Compare(a.Passage, b.Passage) })
 	all := make([]candidate, 0, len(rows))
 	var doc docRow
-	for _, r := range rows {
+	for i, r := range rows {
+		if i%64 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if doc.id == 0 || r.Passage >= doc.id+int64(doc.header.Chunks) {
 			var err error
 			doc, err = scanDoc(p.tx.QueryRowContext(background, docOfSQL, r.Passage))

@@ -125,42 +125,25 @@ func (f *File) passage(ctx context.Context, tx *sql.Tx, row docRow, index uint64
 		f.verified.add(row)
 	}
 	p := Passage{Header: row.header, Index: index}
-	var hashes []byte
-	err := tx.QueryRowContext(context.WithoutCancel(ctx), "SELECT hashes FROM leaves WHERE document = ?", row.id).Scan(&hashes)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Passage{}, corrupt("document %s lacks its leaf hashes", root)
-	}
+	hashes, err := readHashes(ctx, tx, row)
 	if err != nil {
 		return Passage{}, err
 	}
 	if p.Text, err = f.codec.readChunk(ctx, tx, row, index); err != nil {
 		return Passage{}, err
 	}
-	tree, err := treeOf(hashes, row.header.Chunks)
-	if err != nil {
+	if p.Path, err = merkle.Inclusion(hashes, index, row.header.Chunks); err != nil {
 		return Passage{}, corrupt("document %s: %w", root, err)
 	}
-	if tree.Root() != root.Hash() {
-		return Passage{}, corrupt("document %s: its leaf hashes lead to another root", root)
+	leaf := merkle.LeafHash(p.Text)
+	if stored, err := hashes.Node(0, index); err != nil || stored != leaf {
+		return Passage{}, corrupt("chunk %d of document %s has another hash than was stored", index, root)
 	}
-	if p.Path, err = merkle.Inclusion(tree, index, row.header.Chunks); err != nil {
-		return Passage{}, corrupt("document %s: %w", root, err)
-	}
-	if err := merkle.VerifyInclusion(merkle.LeafHash(p.Text), index, row.header.Chunks, p.Path, root.Hash()); err != nil {
+	// This verifies text and hashes together.
+	if err := merkle.VerifyInclusion(leaf, index, row.header.Chunks, p.Path, root.Hash()); err != nil {
 		return Passage{}, corrupt("chunk %d of document %s: %w", index, root, err)
 	}
 	return p, nil
-}
-
-func treeOf(hashes []byte, n uint64) (*merkle.Tree, error) {
-	if uint64(len(hashes)) != n*merkle.HashSize {
-		return nil, fmt.Errorf("%d bytes of leaf hashes for %d chunks", len(hashes), n)
-	}
-	leaves := make([]merkle.Hash, n)
-	for i := range leaves {
-		leaves[i] = merkle.Hash(hashes[i*merkle.HashSize:])
-	}
-	return merkle.NewTree(leaves), nil
 }
 
 // Has reports for each root whether its document is stored.

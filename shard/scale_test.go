@@ -17,7 +17,7 @@ import (
 )
 
 // scaleBytes is how much real text the benchmarks at scale take.
-const scaleBytes = 160 << 20
+const scaleBytes = 48 << 20
 
 // machineTexts returns texts of this machine, most of them documentation and
 // source code, up to a number of bytes.

@@ -37,10 +37,12 @@ CREATE INDEX documents_changed ON documents (changed);
 
 CREATE INDEX documents_hidden ON documents (id) WHERE visible = 0;
 
--- Leaf hashes, 32 bytes a chunk, so that a path needs no text.
+-- Leaf hashes, 32 bytes a chunk, so that a path needs no text; and the hashes
+-- of each 16 of them, so that it needs few of them.
 CREATE TABLE leaves (
   document INTEGER PRIMARY KEY REFERENCES documents (id),
-  hashes   BLOB NOT NULL
+  hashes   BLOB NOT NULL,
+  nodes    BLOB NOT NULL
 ) STRICT;
 
 -- The text of chunks of one document that follow each other; the id is that of

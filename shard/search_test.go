@@ -179,7 +179,7 @@ func TestCancelledSearchStopsAndLeavesNothingOpen(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("after %d steps: %v", i, err)
 			}
-			if late > 100*time.Millisecond {
+			if late > 500*time.Millisecond { // of wall time, on machines with other work to do
 				t.Errorf("it went on for %s", late)
 			}
 		}

@@ -16,7 +16,9 @@ type Builder struct {
 	ids     map[string]uint32
 	terms   []string
 	count   []uint32     // occurrences of each term
+	used    []uint32     // terms with occurrences
 	words   []occurrence // of all passages, in their order
+	sorted  []occurrence // the same by term
 	lengths []byte
 	length  uint32 // of the passage that is being added
 }
@@ -40,6 +42,9 @@ func (b *Builder) Term(term []byte) {
 		b.ids[s] = id
 		b.terms = append(b.terms, s)
 		b.count = append(b.count, 0)
+	}
+	if b.count[id] == 0 {
+		b.used = append(b.used, id)
 	}
 	b.count[id]++
 	b.words = append(b.words, occurrence{id, uint32(b.Passages()), b.length})
@@ -69,7 +74,7 @@ func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 	var positions []uint32
 	from := 0
 	for i, id := range order {
-		words := b.words[from:ends[i]]
+		words := b.sorted[from:ends[i]]
 		from = ends[i]
 		list.reset()
 		for j := 0; j < len(words); {
@@ -90,7 +95,7 @@ func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 	if err != nil {
 		return Segment{}, err
 	}
-	b.reset()
+	b.Reset()
 	return Segment{Level: level(n), First: first, Passages: n, Base: base, Rows: rows}, nil
 }
 
@@ -101,7 +106,7 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 	order, ends := b.sort()
 	from := 0
 	for i, id := range order {
-		words := b.words[from:ends[i]]
+		words := b.sorted[from:ends[i]]
 		from = ends[i]
 		e := entry{term: []byte(b.terms[id])}
 		last := uint32(1<<32 - 1)
@@ -119,20 +124,17 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 	if err != nil {
 		return Segment{}, err
 	}
-	b.reset()
+	b.Reset()
 	return Segment{Level: level, Counts: true, Base: base, Rows: rows}, nil
 }
 
 // sort brings the words into the order of terms, and those of one term into
 // that of passages. It returns the terms in order and where each one's words end.
 func (b *Builder) sort() (order []uint32, ends []int) {
-	order = make([]uint32, len(b.terms))
-	for i := range order {
-		order[i] = uint32(i)
-	}
+	order = b.used
 	slices.SortFunc(order, func(x, y uint32) int { return cmp.Compare(b.terms[x], b.terms[y]) })
 	// A counting sort: every term knows where its words go.
-	at := make([]int, len(order))
+	at := make([]int, len(b.terms))
 	ends = make([]int, len(order))
 	sum := 0
 	for i, id := range order {
@@ -140,18 +142,33 @@ func (b *Builder) sort() (order []uint32, ends []int) {
 		sum += int(b.count[id])
 		ends[i] = sum
 	}
-	sorted := make([]occurrence, len(b.words))
+	b.sorted = slices.Grow(b.sorted[:0], len(b.words))[:len(b.words)]
 	for _, o := range b.words {
-		sorted[at[o.term]] = o
+		b.sorted[at[o.term]] = o
 		at[o.term]++
 	}
-	b.words = sorted
 	return order, ends
 }
 
-func (b *Builder) reset() {
-	clear(b.ids)
-	b.terms, b.count, b.words, b.lengths = b.terms[:0], b.count[:0], b.words[:0], nil
+// A Builder that is used again keeps its vocabulary and its buffers, up to
+// these sizes: most of the words of the next passages are in it already.
+const (
+	keptTerms       = 1 << 15
+	keptOccurrences = 1 << 17
+)
+
+// Reset forgets passages that were not written.
+func (b *Builder) Reset() {
+	for _, id := range b.used {
+		b.count[id] = 0
+	}
+	b.used, b.words, b.sorted, b.lengths, b.length = b.used[:0], b.words[:0], b.sorted[:0], nil, 0
+	if len(b.terms) > keptTerms {
+		b.ids, b.terms, b.count, b.used = nil, nil, nil, nil
+	}
+	if cap(b.words) > keptOccurrences {
+		b.words, b.sorted = nil, nil
+	}
 }
 
 // level returns the level of a segment with so many passages: 0 up to 64, one

@@ -16,7 +16,6 @@ type cursor struct {
 	blocks  []blockEnd
 	data    []byte // postings of the part
 	at      int    // block in the part
-	left    uint64 // postings behind the block
 	pos     []byte // positions of the part, once they were asked for
 	ends    []int  // of blocks in pos
 	skipped int    // posting of the block that posAt is at
@@ -27,7 +26,15 @@ type cursor struct {
 
 // open returns a cursor before the first posting of a list.
 func (r *Reader) open(s *segment, e entry) *cursor {
-	return &cursor{r: r, s: s, e: e, docs: new(block), i: -1, part: -1, left: e.n, posOf: -1}
+	c := &cursor{r: r, docs: new(block)}
+	c.reset(s, e)
+	return c
+}
+
+// reset moves the cursor before the first posting of another list.
+func (c *cursor) reset(s *segment, e entry) {
+	c.docs.n = 0
+	*c = cursor{r: c.r, s: s, e: e, docs: c.docs, i: -1, part: -1, posOf: -1, blocks: c.blocks[:0], ends: c.ends[:0]}
 }
 
 func (c *cursor) doc() uint32 { return c.docs.docs[c.i] }
@@ -71,11 +78,8 @@ func (c *cursor) parts() int { return max(1, len(c.e.parts)) }
 func (c *cursor) openPart(i int) error {
 	c.part, c.pos, c.posOf = i, nil, -1
 	if c.e.parts == nil {
-		last, err := c.inlineLast()
-		if err != nil {
-			return err
-		}
-		c.blocks, c.data = append(c.blocks[:0], blockEnd{last: last, docs: len(c.e.docs)}), c.e.docs
+		// The last passage is known once the block was decoded.
+		c.blocks, c.data = append(c.blocks[:0], blockEnd{last: uint32(c.s.Passages - 1), docs: len(c.e.docs)}), c.e.docs
 		return nil
 	}
 	row := c.e.row + 2*uint64(i)
@@ -112,23 +116,6 @@ func (c *cursor) openPart(i int) error {
 	return nil
 }
 
-// inlineLast finds the last passage of a list that stands in the dictionary.
-func (c *cursor) inlineLast() (uint32, error) {
-	doc := int64(-1)
-	b := buffer{b: c.e.docs}
-	for range c.e.n {
-		v := b.uint()
-		if v&1 != 0 {
-			b.uint()
-		}
-		doc += int64(v >> 1)
-	}
-	if b.bad || doc < 0 || doc >= c.s.Passages {
-		return 0, formatErrorf("postings are outside their segment")
-	}
-	return uint32(doc), nil
-}
-
 // load decodes a block of the open part and moves to its first posting.
 func (c *cursor) load(i int) error {
 	before, from := int64(-1), 0
@@ -145,6 +132,9 @@ func (c *cursor) load(i int) error {
 	}
 	if err := c.docs.decode(c.data[from:end.docs], n, before, end.last); err != nil {
 		return err
+	}
+	if last := c.docs.docs[n-1]; last != end.last && c.e.parts != nil {
+		return formatErrorf("postings do not end where their block does")
 	}
 	c.at, c.i = i, 0
 	return nil
@@ -184,6 +174,9 @@ func (c *cursor) seek(doc uint32) (bool, error) {
 	}
 	if err := c.load(i); err != nil {
 		return false, err
+	}
+	if c.docs.docs[c.docs.n-1] < doc {
+		return c.end()
 	}
 	for c.docs.docs[c.i] < doc {
 		c.i++

@@ -9,9 +9,9 @@ import (
 const (
 	// MaxTerm is the longest term, in bytes.
 	MaxTerm = 255
-	// blockBytes is the size at which a dictionary block is closed: what fits
-	// into one page of SQLite together with the row's own overhead.
-	blockBytes = 3500
+	// blockBytes is the size at which a dictionary block is closed: half a block
+	// is read for each look-up, and its first term is kept in memory.
+	blockBytes = 1200
 	// inlineBytes is the longest list, postings and positions, that stands in
 	// the dictionary itself.
 	inlineBytes = 400

@@ -112,7 +112,7 @@ type block struct {
 }
 
 // decode reads n postings behind the passage before, which is -1 at the start
-// of a list. They have to ascend, end at last and take all bytes.
+// of a list. They have to ascend, to last at most, and take all bytes.
 func (b *block) decode(data []byte, n int, before int64, last uint32) error {
 	at, doc := 0, before
 	for i := range n {
@@ -139,11 +139,11 @@ func (b *block) decode(data []byte, n int, before int64, last uint32) error {
 			return formatErrorf("postings do not ascend")
 		}
 		if doc += int64(v >> 1); doc > int64(last) {
-			return formatErrorf("postings do not end where their block does")
+			return formatErrorf("a posting is behind the end of its block")
 		}
 		b.docs[i], b.tfs[i] = uint32(doc), uint32(tf)
 	}
-	if at != len(data) || doc != int64(last) {
+	if at != len(data) || n == 0 {
 		return formatErrorf("a block of postings is longer than its postings")
 	}
 	b.n = n

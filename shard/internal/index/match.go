@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -79,8 +80,17 @@ func (m *Matches) Count(hidden, out []Range) (n int64, err error) {
 		}
 		return n, nil
 	}
-	if n, err = m.reader.count(m.term, hidden == nil); err != nil || len(out) == 0 {
-		return n, err
+	for _, l := range m.lists {
+		n += int64(min(l.entry.n, 1<<32))
+	}
+	if hidden != nil {
+		fewer, err := m.reader.counted(m.term)
+		if n += fewer; err != nil || n < 0 {
+			return 0, cmp.Or(err, formatErrorf("fewer than no passages hold a word"))
+		}
+	}
+	if len(out) == 0 {
+		return n, nil
 	}
 	in, err := m.within(out, hidden)
 	return n - in, err

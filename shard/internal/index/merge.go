@@ -36,7 +36,7 @@ func (r *Reader) Merge(from int, put PutRow, base int64) (Segment, error) {
 	merged := r.segments[from:]
 	first := merged[0].First
 	end := merged[len(merged)-1].First + merged[len(merged)-1].Passages
-	m := &merger{reader: r, writer: newSegmentWriter(put, base), first: first}
+	m := &merger{reader: r, writer: newSegmentWriter(put, base), first: first, cursor: &cursor{r: &Reader{get: r.get}, docs: new(block)}}
 	m.lengths = make([]byte, 2*(end-first))
 	for _, s := range merged {
 		copy(m.lengths[2*(s.First-first):], s.head.lengths)
@@ -76,6 +76,7 @@ type merger struct {
 	first   int64 // passage
 	lengths []byte
 	list    encoder
+	cursor  *cursor // reads without a cache: each row is read once
 }
 
 // A source is a segment that is being merged.
@@ -162,10 +163,9 @@ func (m *merger) term(term []byte, sources []*source) error {
 		return m.writer.entry(&e)
 	}
 	m.list.reset()
-	uncached := &Reader{get: m.reader.get}
 	for _, s := range sources {
-		c := uncached.open(s.segment, s.blocks.entry)
-		if err := m.copy(c, uint32(s.segment.First-m.first)); err != nil {
+		m.cursor.reset(s.segment, s.blocks.entry)
+		if err := m.copy(m.cursor, uint32(s.segment.First-m.first)); err != nil {
 			return err
 		}
 	}

@@ -115,22 +115,9 @@ func (r *Reader) scan(s *segment, i int, fn func(*entry) bool, n int) error {
 	return nil
 }
 
-// count returns how many passages hold a term, hidden ones left out unless all
-// are asked for.
-func (r *Reader) count(term string, all bool) (n int64, err error) {
-	for _, s := range r.segments {
-		e, ok, err := r.lookup(s, term)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			n += int64(min(e.n, 1<<32))
-		}
-	}
+// counted returns what segments of counts say of a term.
+func (r *Reader) counted(term string) (n int64, err error) {
 	for _, s := range r.counts {
-		if all {
-			break
-		}
 		e, ok, err := r.lookup(s, term)
 		if err != nil {
 			return 0, err
@@ -138,9 +125,6 @@ func (r *Reader) count(term string, all bool) (n int64, err error) {
 		if ok {
 			n += e.sum
 		}
-	}
-	if n < 0 {
-		return 0, formatErrorf("fewer than no passages hold a term")
 	}
 	return n, nil
 }
@@ -150,8 +134,9 @@ func (r *Reader) Each(ctx context.Context, fn func(term []byte, passage int64, p
 	var at []uint32
 	for _, s := range r.segments {
 		var failed error
+		c := r.open(s, entry{})
 		err := r.scan(s, 0, func(e *entry) bool {
-			c := r.open(s, *e)
+			c.reset(s, *e)
 			for {
 				more, err := c.next()
 				if failed = cmp.Or(err, ctx.Err()); failed != nil {
