@@ -77,7 +77,7 @@ func (c *checker) words(ctx context.Context, sum *wordSum, total *wordTotal, r *
 
 // hidden compares the counts of hidden documents with their texts.
 func (c *checker) hidden(ctx context.Context, opened *inverted) error {
-	want := make(map[string]int64)
+	want := make(map[string]index.Count)
 	var tokenizer words.Tokenizer
 	err := c.texts(ctx, func(row docRow, _ int64, chunks [][]byte) {
 		if row.visible {
@@ -86,22 +86,27 @@ func (c *checker) hidden(ctx context.Context, opened *inverted) error {
 		for _, text := range chunks {
 			seen := make(map[string]bool)
 			tokenizer.Each(text, func(term []byte, _, _ int) {
-				if !seen[string(term)] {
+				n := want[string(term)]
+				if n.Times--; !seen[string(term)] {
 					seen[string(term)] = true
-					want[string(term)]--
+					n.Passages--
 				}
+				want[string(term)] = n
 			})
 		}
 	})
 	if err != nil {
 		return err
 	}
-	err = opened.reader.EachCount(ctx, func(term []byte, n int64) { want[string(term)] -= n })
+	err = opened.reader.EachCount(ctx, func(term []byte, n index.Count) {
+		was := want[string(term)]
+		want[string(term)] = index.Count{Passages: was.Passages - n.Passages, Times: was.Times - n.Times}
+	})
 	if err != nil {
 		return damagedIndex(err)
 	}
 	for _, n := range want {
-		if n != 0 {
+		if n != (index.Count{}) {
 			c.report("the index counts words of documents that are hidden, or leaves out some of what is visible")
 			return nil
 		}

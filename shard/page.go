@@ -218,11 +218,11 @@ func (s *search) recount(c candidate, text []byte) error {
 	var tokenizer words.Tokenizer
 	var terms []string
 	tokenizer.Each(text, func(term []byte, _, _ int) { terms = append(terms, string(term)) })
-	counts := make([]int, len(s.terms.clauses))
-	for i, clause := range s.terms.clauses {
+	counts := make([]int, len(s.last.clauses))
+	for i, clause := range s.last.clauses {
 		counts[i] = clause.Count(terms)
 	}
-	if got := s.scorer.Score(counts, len(terms)); got != c.score {
+	if got := s.last.scorer.Score(counts, len(terms)); got != c.score {
 		return corrupt("chunk %d of document %s: its index claims words that the text does not have (%s)",
 			c.index, c.doc.header.Root, fmt.Sprintf("score %v, the text has %v", c.score, got))
 	}

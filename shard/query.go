@@ -22,8 +22,9 @@ import (
 //	after:2026-05-01    documents fetched on that day (UTC) or later; also 2026-05 and 2026
 //	before:2026-05-01   documents fetched before that day
 //
-// Nothing else in it is an operator: what is not one of these is text, and a
-// word that the index sees as several ("multi-agent") is a phrase of them. What
+// Nothing else in it is an operator: what is not one of these is text. A word
+// that the index sees as several ("multi-agent") is a phrase of them while all
+// words are looked for, and each of them where any will do. What
 // holds no letter or digit is dropped.
 type Query struct {
 	Text        string
@@ -31,6 +32,7 @@ type Query struct {
 	Offset      int    // hits to leave out first
 	Corpus      string // origin: only documents with a current location in it
 	AllVersions bool   // also documents that are current nowhere any more
+	Any         bool   // passages with any of the words, without looking for all first
 }
 
 // Caps on a query.
@@ -112,8 +114,41 @@ func segments(text string) ([]segment, error) {
 // A parsed is a query taken apart.
 type parsed struct {
 	clauses []index.Clause // each of them once
+	quoted  []bool         // of each clause
 	not     []index.Clause
 	filters filters
+}
+
+// compound reports whether a clause is several words that were not quoted.
+func (p parsed) compound() bool {
+	for i, c := range p.clauses {
+		if len(c.Words) > 1 && !p.quoted[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// parts returns the clauses with those taken apart that are several words and
+// were not quoted: what is looked for where any word will do.
+func (p parsed) parts() (parts []index.Clause) {
+	seen := make(map[string]bool)
+	add := func(c index.Clause) {
+		if key := fmt.Sprintf("%t %q", c.Prefix, c.Words); !seen[key] {
+			seen[key] = true
+			parts = append(parts, c)
+		}
+	}
+	for i, c := range p.clauses {
+		if p.quoted[i] || len(c.Words) == 1 {
+			add(c)
+			continue
+		}
+		for _, w := range c.Words {
+			add(index.Clause{Words: []string{w}})
+		}
+	}
+	return parts
 }
 
 // parse takes the text of a query apart.
@@ -151,7 +186,7 @@ func parse(text string) (parsed, error) {
 		if s.not {
 			p.not = append(p.not, c)
 		} else {
-			p.clauses = append(p.clauses, c)
+			p.clauses, p.quoted = append(p.clauses, c), append(p.quoted, s.quoted)
 		}
 	}
 	if len(p.clauses) == 0 {

@@ -91,48 +91,64 @@ func (r *reference) search(segments []string) (hits []refHit, mode string) {
 }
 
 // searchIn is search for documents that pass a filter, which changes no score.
+// A segment with a space was quoted; another one that is several words is a
+// phrase while all words are looked for.
 func (r *reference) searchIn(segments []string, filter func(document.Root) bool) (hits []refHit, mode string) {
-	var phrases []map[int]int
-	var seen []string
-	for _, s := range segments {
-		tokens := r.tokens(s)
-		if key := strings.Join(tokens, "\x00"); len(tokens) > 0 && !slices.Contains(seen, key) {
-			seen = append(seen, key)
-			phrases = append(phrases, r.counts(tokens))
+	var phrases, parts [][]string
+	add := func(to *[][]string, tokens []string) {
+		if len(tokens) > 0 && !slices.ContainsFunc(*to, func(t []string) bool { return slices.Equal(t, tokens) }) {
+			*to = append(*to, tokens)
 		}
 	}
+	for _, s := range segments {
+		tokens := r.tokens(s)
+		add(&phrases, tokens)
+		if strings.Contains(s, " ") {
+			add(&parts, tokens)
+			continue
+		}
+		for _, t := range tokens {
+			add(&parts, []string{t})
+		}
+	}
+	hits, mode = r.rank(phrases, true, filter), ModeAnd
+	if len(hits) == 0 && len(parts) > 1 {
+		hits, mode = r.rank(parts, false, filter), ModeOr
+	}
+	return hits, mode
+}
+
+// rank scores the passages that have all phrases, or any.
+func (r *reference) rank(phrases [][]string, every bool, filter func(document.Root) bool) (hits []refHit) {
 	n := float64(len(r.passages))
 	average := r.words / n
-	any, all := []refHit{}, []refHit{}
+	found, weight := make([]map[int]int, len(phrases)), make([]float64, len(phrases))
+	for i, p := range phrases {
+		found[i] = r.counts(p)
+		times := 0.0
+		for _, f := range found[i] {
+			times += float64(f)
+		}
+		df := float64(len(found[i]))
+		weight[i] = math.Log1p((n-df+0.5)/(df+0.5)) * min(4, times/max(df, 1))
+	}
 	for doc, p := range r.passages {
 		matched, score := 0, 0.0
-		for _, counts := range phrases {
+		for i, counts := range found {
 			f := float64(counts[doc])
 			if f == 0 {
 				continue
 			}
 			matched++
-			idf := math.Log1p((n - float64(len(counts)) + 0.5) / (float64(len(counts)) + 0.5))
-			score += float64(idf * (float64(f*(1.2+1)) / (f + float64(1.2*(float64(1-0.75)+float64(0.75*(float64(p.length)/average)))))))
+			score += float64(weight[i] * (float64(f*(1.2+1)) / (f + float64(1.2*(float64(1-0.75)+float64(0.75*(float64(p.length)/average)))))))
 		}
-		if !filter(p.root) {
-			continue
+		if filter(p.root) && (matched == len(phrases) || matched > 0 && !every) {
+			hits = append(hits, refHit{p.root, p.index, math.Float64bits(score)})
 		}
-		h := refHit{p.root, p.index, math.Float64bits(score)}
-		if matched > 0 {
-			any = append(any, h)
-		}
-		if matched == len(phrases) {
-			all = append(all, h)
-		}
-	}
-	hits, mode = all, ModeAnd
-	if len(all) == 0 && len(phrases) > 1 {
-		hits, mode = any, ModeOr
 	}
 	slices.SortFunc(hits, func(a, b refHit) int {
 		return cmp.Or(cmp.Compare(math.Float64frombits(b.score), math.Float64frombits(a.score)),
 			bytes.Compare(a.root[:], b.root[:]), cmp.Compare(a.index, b.index))
 	})
-	return hits, mode
+	return hits
 }

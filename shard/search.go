@@ -121,12 +121,20 @@ func fileErrors(err error) []*FileError {
 
 // A search is one query over snapshots of its files.
 type search struct {
-	query  Query
-	terms  parsed
-	parts  []*part // in the caller's order
-	stats  index.Statistics
-	scorer *index.Scorer
-	keep   int // hits to know: offset and limit
+	query Query
+	terms parsed
+	parts []*part // in the caller's order
+	all   *round
+	any   *round // the same as all, unless a clause has several words
+	last  *round // the one whose rows are shown
+	keep  int    // hits to know: offset and limit
+}
+
+// A round ranks all passages by some clauses.
+type round struct {
+	clauses []index.Clause
+	scorer  *index.Scorer
+	zero    bool // no passage holds some clause
 }
 
 // A part is a file within a search.
@@ -139,7 +147,7 @@ type part struct {
 	uncounted []index.Range // documents that an earlier file shows
 	unseen    []index.Range // those of them that it returns
 	out       []index.Range // all chunks that are no hits: hidden, unseen, filtered
-	clauses   []*index.Matches
+	matches   map[*round][]*index.Matches
 	not       []*index.Matches
 	rows      []index.Row
 	total     int64
@@ -210,36 +218,21 @@ func (s *search) end() {
 	}
 }
 
-// count is the first round: it sums what ranking has to know of all files.
+// count sums up, for each round, what ranking has to know of all files.
 func (s *search) count(ctx context.Context) error {
-	found := make([]index.Statistics, len(s.parts))
+	s.all = &round{clauses: s.terms.clauses}
+	s.any = s.all
+	if s.terms.compound() {
+		s.any = &round{clauses: s.terms.parts()}
+	}
 	err := each(len(s.parts), func(i int) error {
 		p := s.parts[i]
-		hidden := p.inverted.hidden
-		if s.query.AllVersions {
-			hidden = nil
-		}
+		p.matches = make(map[*round][]*index.Matches)
 		failing, err := p.failing(ctx, s.terms.filters, 1<<62)
 		if err != nil {
 			return p.file.fail(err)
 		}
-		p.out = index.Union(hidden, p.unseen, failing)
-		st := &found[i]
-		st.Passages, st.Words = p.state.passages, p.state.words
-		for _, c := range s.terms.clauses {
-			m, err := p.inverted.reader.Find(ctx, c)
-			if err != nil {
-				return p.file.fail(damagedIndex(err))
-			}
-			n, err := m.Count(hidden, p.uncounted)
-			if err != nil {
-				return p.file.fail(damagedIndex(err))
-			}
-			if n > st.Passages {
-				return p.file.fail(corrupt("its index says that %d passages of %d hold a word", n, st.Passages))
-			}
-			p.clauses, st.Holding = append(p.clauses, m), append(st.Holding, n)
-		}
+		p.out = index.Union(s.hidden(p), p.unseen, failing)
 		for _, c := range s.terms.not {
 			m, err := p.inverted.reader.Find(ctx, c)
 			if err != nil {
@@ -252,33 +245,82 @@ func (s *search) count(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, st := range found {
-		s.stats.Add(st)
+	return s.countRound(ctx, s.all)
+}
+
+// hidden returns the chunks of a part that are found by no search of this kind.
+func (s *search) hidden(p *part) []index.Range {
+	if s.query.AllVersions {
+		return nil
 	}
+	return p.inverted.hidden
+}
+
+func (s *search) countRound(ctx context.Context, r *round) error {
+	found := make([]index.Statistics, len(s.parts))
+	matches := make([][]*index.Matches, len(s.parts))
+	err := each(len(s.parts), func(i int) error {
+		p, st := s.parts[i], &found[i]
+		st.Passages, st.Words = p.state.passages, p.state.words
+		for _, c := range r.clauses {
+			m, err := p.inverted.reader.Find(ctx, c)
+			if err != nil {
+				return p.file.fail(damagedIndex(err))
+			}
+			n, err := m.Count(s.hidden(p), p.uncounted)
+			if err != nil {
+				return p.file.fail(damagedIndex(err))
+			}
+			if n.Passages > st.Passages {
+				return p.file.fail(corrupt("its index says that %d passages of %d hold a word", n.Passages, st.Passages))
+			}
+			matches[i], st.Holding = append(matches[i], m), append(st.Holding, n)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var sum index.Statistics
+	for i, st := range found {
+		sum.Add(st)
+		s.parts[i].matches[r] = matches[i]
+	}
+	r.zero = slices.ContainsFunc(sum.Holding, func(n index.Count) bool { return n.Passages == 0 })
+	r.scorer = sum.Scorer()
 	return nil
 }
 
-// rank is the second round: the best rows of each file, by the sums.
+// rank finds the best rows of each file: of passages that have all clauses or,
+// where none has, that have any of their words.
 func (s *search) rank(ctx context.Context) (mode string, err error) {
-	s.scorer = s.stats.Scorer()
-	if !slices.Contains(s.stats.Holding, 0) {
-		total, err := s.best(ctx, true)
-		if err != nil || total > 0 {
-			return ModeAnd, err
+	if !s.query.Any {
+		total := int64(0)
+		if !s.all.zero {
+			if total, err = s.best(ctx, s.all, true); err != nil {
+				return "", err
+			}
+		}
+		if total > 0 || len(s.any.clauses) == 1 {
+			s.last = s.all
+			return ModeAnd, nil
 		}
 	}
-	if len(s.terms.clauses) == 1 {
-		return ModeAnd, nil
+	if s.any != s.all {
+		if err := s.countRound(ctx, s.any); err != nil {
+			return "", err
+		}
 	}
-	_, err = s.best(ctx, false)
+	_, err = s.best(ctx, s.any, false)
 	return ModeOr, err
 }
 
-func (s *search) best(ctx context.Context, all bool) (total int64, err error) {
+func (s *search) best(ctx context.Context, r *round, all bool) (total int64, err error) {
 	floor := new(index.Floor)
+	s.last = r
 	err = each(len(s.parts), func(i int) error {
 		p := s.parts[i]
-		q := index.Search{Clauses: p.clauses, All: all, Not: p.not, Hidden: p.out, Scorer: s.scorer, Keep: s.keep, Floor: floor}
+		q := index.Search{Clauses: p.matches[r], All: all, Not: p.not, Hidden: p.out, Scorer: r.scorer, Keep: s.keep, Floor: floor}
 		var err error
 		p.total, p.rows, err = q.Run(ctx)
 		return p.file.fail(damagedIndex(err))

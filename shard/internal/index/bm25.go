@@ -3,17 +3,20 @@ package index
 import "math"
 
 // BM25 (Robertson and Zaragoza 2009), with the weight of a term in the form
-// that is positive for every term.
+// that is positive for every term, times how often the term stands in a passage
+// that has it, on the average: a word that is said again where it is said is
+// one that passages are about. docs/decisions/007-words.md has the measurements.
 const (
-	k1 = 1.2
-	b  = 0.75
+	k1         = 1.2
+	b          = 0.75
+	maxAverage = 4.0
 )
 
 // Statistics are what BM25 needs to know of everything that is searched.
 type Statistics struct {
 	Passages int64
 	Words    int64   // in all passages
-	Holding  []int64 // passages that hold each clause
+	Holding  []Count // of each clause
 }
 
 // Add adds the statistics of another file about the same clauses.
@@ -21,10 +24,10 @@ func (s *Statistics) Add(o Statistics) {
 	s.Passages += o.Passages
 	s.Words += o.Words
 	if s.Holding == nil {
-		s.Holding = make([]int64, len(o.Holding))
+		s.Holding = make([]Count, len(o.Holding))
 	}
 	for i, n := range o.Holding {
-		s.Holding[i] += n
+		s.Holding[i] = s.Holding[i].plus(n)
 	}
 }
 
@@ -49,7 +52,11 @@ func (s Statistics) Scorer() *Scorer {
 		c.average = float64(s.Words) / float64(s.Passages)
 	}
 	for i, n := range s.Holding {
-		c.idf[i] = math.Log1p((float64(s.Passages-n) + 0.5) / (float64(n) + 0.5))
+		idf := math.Log1p((float64(s.Passages-n.Passages) + 0.5) / (float64(n.Passages) + 0.5))
+		if n.Passages > 0 {
+			idf *= min(maxAverage, float64(n.Times)/float64(n.Passages))
+		}
+		c.idf[i] = idf
 	}
 	for l := range c.norms {
 		c.norms[l] = c.norm(l)

@@ -21,6 +21,7 @@ type Builder struct {
 	sorted  []occurrence // the same by term
 	lengths []byte
 	length  uint32 // of the passage that is being added
+	list    encoder
 }
 
 // An occurrence is a term at a place.
@@ -70,7 +71,7 @@ func (b *Builder) Full() bool { return len(b.words) >= maxOccurrences }
 func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 	w := newSegmentWriter(put, base)
 	order, ends := b.sort()
-	var list encoder
+	list := &b.list
 	var positions []uint32
 	from := 0
 	for i, id := range order {
@@ -86,7 +87,7 @@ func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 			list.add(doc, positions)
 		}
 		list.finish()
-		if err := w.add([]byte(b.terms[id]), &list); err != nil {
+		if err := w.add([]byte(b.terms[id]), list); err != nil {
 			return Segment{}, err
 		}
 	}
@@ -99,8 +100,7 @@ func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 	return Segment{Level: level(n), First: first, Passages: n, Base: base, Rows: rows}, nil
 }
 
-// WriteCounts writes, for each term, sign times how many of the passages hold
-// it, as a segment of counts, and forgets the passages.
+// WriteCounts writes the [Count] of each term in the passages, times sign, as a segment of counts, and forgets the passages.
 func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 	w := newSegmentWriter(put, base)
 	order, ends := b.sort()
@@ -112,8 +112,9 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 		last := uint32(1<<32 - 1)
 		for _, o := range words {
 			if o.doc != last {
-				e.sum, last = e.sum+sign, o.doc
+				e.sum.Passages, last = e.sum.Passages+sign, o.doc
 			}
+			e.sum.Times += sign
 		}
 		if err := w.entry(&e); err != nil {
 			return Segment{}, err

@@ -17,9 +17,17 @@ const (
 	inlineBytes = 400
 )
 
+// A Count says how many passages hold something, and how often it stands in them.
+type Count struct{ Passages, Times int64 }
+
+func (c Count) plus(o Count) Count { return Count{c.Passages + o.Passages, c.Times + o.Times} }
+
+// maxPassages is the most passages that an index is believed to have.
+const maxPassages = 1 << 40
+
 // A dictionary block is terms in order. Each has: length of the prefix that it
 // shares with the one before, length of the rest, the rest; the number of its
-// postings; then either
+// postings, and how often it stands in all of them beyond once each; then either
 //
 //	bytes of postings << 1, bytes of positions, postings, positions
 //
@@ -27,12 +35,13 @@ const (
 //
 //	number of parts << 1 | 1, row of the first counted from the segment's base, for each part the difference of its last passage
 //
-// In a segment of counts the number, signed as protobuf's zigzag has it, is all
-// that follows the term.
+// In a segment of counts two numbers, signed as protobuf's zigzag has it, are
+// all that follows the term: of postings, and how often it stands in them.
 type entry struct {
 	term      []byte
-	sum       int64 // of a segment of counts; never 0
-	n         uint64
+	n         uint64 // postings
+	times     uint64 // how often the term stands in all of them
+	sum       Count  // of a segment of counts
 	docs, pos []byte // inline; one block
 	row       uint64
 	parts     []uint32 // last passage of each part
@@ -47,10 +56,11 @@ func appendEntry(b, before []byte, e *entry) []byte {
 	b = binary.AppendUvarint(b, uint64(shared))
 	b = binary.AppendUvarint(b, uint64(len(e.term)-shared))
 	b = append(b, e.term[shared:]...)
-	if e.sum != 0 {
-		return binary.AppendVarint(b, e.sum)
+	if e.sum != (Count{}) {
+		return binary.AppendVarint(binary.AppendVarint(b, e.sum.Passages), e.sum.Times)
 	}
 	b = binary.AppendUvarint(b, e.n)
+	b = binary.AppendUvarint(b, e.times-e.n)
 	if e.parts == nil {
 		b = binary.AppendUvarint(b, uint64(len(e.docs))<<1)
 		b = binary.AppendUvarint(b, uint64(len(e.pos)))
@@ -98,6 +108,7 @@ func (r *blockReader) next() (bool, error) {
 		return r.sum()
 	}
 	e.n = r.uint()
+	e.times = e.n + r.uint()
 	e.docs, e.pos, e.parts, e.row = nil, nil, nil, 0
 	v := r.uint()
 	if v&1 == 0 {
@@ -110,7 +121,7 @@ func (r *blockReader) next() (bool, error) {
 	} else if err := r.parts(v >> 1); err != nil {
 		return false, err
 	}
-	if r.bad || e.n == 0 || len(e.term) == 0 {
+	if r.bad || e.n == 0 || e.n > maxPassages || e.times < e.n || e.times > maxPassages*maxWords || len(e.term) == 0 {
 		return false, formatErrorf("a dictionary block is cut off")
 	}
 	r.read++
@@ -118,9 +129,9 @@ func (r *blockReader) next() (bool, error) {
 }
 
 func (r *blockReader) sum() (bool, error) {
-	v := r.uint()
-	r.entry.sum = int64(v>>1) ^ -int64(v&1)
-	if r.bad || r.entry.sum == 0 || len(r.entry.term) == 0 {
+	signed := func(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
+	r.entry.sum = Count{signed(r.uint()), signed(r.uint())}
+	if r.bad || r.entry.sum == (Count{}) || len(r.entry.term) == 0 {
 		return false, formatErrorf("a dictionary block is cut off")
 	}
 	r.read++

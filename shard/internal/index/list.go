@@ -19,7 +19,8 @@ const (
 //
 // The zero encoder is ready for use; reset makes it ready for the next term.
 type encoder struct {
-	n         int // postings
+	n         int    // postings
+	times     uint64 // positions
 	last      uint32
 	docs, pos []byte
 	blocks    []blockEnd
@@ -32,7 +33,7 @@ type blockEnd struct {
 }
 
 func (e *encoder) reset() {
-	e.n, e.last = 0, 0
+	e.n, e.times, e.last = 0, 0, 0
 	e.docs, e.pos, e.blocks = e.docs[:0], e.pos[:0], e.blocks[:0]
 }
 
@@ -62,7 +63,7 @@ func (e *encoder) posting(doc, tf uint32) {
 		e.docs = binary.AppendUvarint(e.docs, delta<<1|1)
 		e.docs = binary.AppendUvarint(e.docs, uint64(tf-2))
 	}
-	e.last = doc
+	e.last, e.times = doc, e.times+uint64(tf)
 	if e.n++; e.n%blockLen == 0 {
 		e.endBlock()
 	}

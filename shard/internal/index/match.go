@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -65,39 +64,44 @@ func (r *Reader) Find(ctx context.Context, c Clause) (*Matches, error) {
 	return m, nil
 }
 
-// Count returns how many passages match that are not in any range of out, a
-// union. Hidden, a union too, is what segments of counts have been told is
-// hidden: those passages do not count, unless it is nil.
-func (m *Matches) Count(hidden, out []Range) (n int64, err error) {
+// Count counts the passages that match and are not in any range of out, a union.
+// Hidden, a union too, is what segments of counts have been told is hidden:
+// those passages do not count, unless it is nil.
+func (m *Matches) Count(hidden, out []Range) (n Count, err error) {
 	if m.term == "" {
 		w := walk{Union(hidden, out)}
 		for i, s := range m.reader.segments {
-			for _, d := range m.lists[i].docs {
+			for k, d := range m.lists[i].docs {
 				if !w.holds(s.First + int64(d)) {
-					n++
+					n = n.plus(Count{1, int64(m.lists[i].tfs[k])})
 				}
 			}
 		}
 		return n, nil
 	}
 	for _, l := range m.lists {
-		n += int64(min(l.entry.n, 1<<32))
+		n = n.plus(Count{int64(l.entry.n), int64(l.entry.times)})
 	}
 	if hidden != nil {
 		fewer, err := m.reader.counted(m.term)
-		if n += fewer; err != nil || n < 0 {
-			return 0, cmp.Or(err, formatErrorf("fewer than no passages hold a word"))
+		if n = n.plus(fewer); err != nil {
+			return n, err
 		}
 	}
-	if len(out) == 0 {
-		return n, nil
+	if len(out) > 0 {
+		in, err := m.within(out, hidden)
+		if n = n.plus(Count{-in.Passages, -in.Times}); err != nil {
+			return n, err
+		}
 	}
-	in, err := m.within(out, hidden)
-	return n - in, err
+	if n.Passages < 0 || n.Times < n.Passages {
+		return n, formatErrorf("%d passages hold a word %d times", n.Passages, n.Times)
+	}
+	return n, nil
 }
 
 // within counts the matches in the ranges of a union that are not hidden.
-func (m *Matches) within(ranges, hidden []Range) (n int64, err error) {
+func (m *Matches) within(ranges, hidden []Range) (n Count, err error) {
 	w := walk{hidden}
 	for i, s := range m.reader.segments {
 		st := m.stream(i)
@@ -109,11 +113,11 @@ func (m *Matches) within(ranges, hidden []Range) (n int64, err error) {
 			more, err := st.seek(uint32(first))
 			for ; more && int64(st.doc()) < end; more, err = st.next() {
 				if !w.holds(s.First + int64(st.doc())) {
-					n++
+					n = n.plus(Count{1, int64(st.tf())})
 				}
 			}
 			if err != nil {
-				return 0, err
+				return n, err
 			}
 			if !more {
 				break

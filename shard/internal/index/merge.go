@@ -155,9 +155,9 @@ func (m *merger) term(term []byte, sources []*source) error {
 	if sources[0].segment.Counts {
 		e := entry{term: term}
 		for _, s := range sources {
-			e.sum += s.blocks.entry.sum
+			e.sum = e.sum.plus(s.blocks.entry.sum)
 		}
-		if e.sum == 0 {
+		if e.sum == (Count{}) {
 			return nil
 		}
 		return m.writer.entry(&e)

@@ -146,7 +146,7 @@ type modelQuery struct {
 
 // expect searches the plain texts.
 func (m *model) expect(q modelQuery) (total int64, rows []Row, stats Statistics) {
-	stats.Holding = make([]int64, len(q.clauses))
+	stats.Holding = make([]Count, len(q.clauses))
 	hidden := func(p int64) bool { w := walk{q.hidden}; return w.holds(p) }
 	for p, words := range m.texts {
 		if hidden(p) {
@@ -155,8 +155,8 @@ func (m *model) expect(q modelQuery) (total int64, rows []Row, stats Statistics)
 		stats.Passages++
 		stats.Words += int64(len(words))
 		for i, c := range q.clauses {
-			if c.count(words) > 0 {
-				stats.Holding[i]++
+			if n := c.count(words); n > 0 {
+				stats.Holding[i] = stats.Holding[i].plus(Count{1, int64(n)})
 			}
 		}
 	}
@@ -356,7 +356,7 @@ func (m *model) tryAll(q modelQuery) (failed bool) {
 	if check(err) {
 		return true
 	}
-	s := Search{All: q.all, Scorer: Statistics{Passages: 1000, Words: 40000, Holding: make([]int64, len(q.clauses))}.Scorer(), Keep: 10, Floor: new(Floor)}
+	s := Search{All: q.all, Scorer: Statistics{Passages: 1000, Words: 40000, Holding: make([]Count, len(q.clauses))}.Scorer(), Keep: 10, Floor: new(Floor)}
 	for _, c := range q.clauses {
 		f, err := r.Find(context.Background(), c)
 		if check(err) {

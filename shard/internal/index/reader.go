@@ -116,14 +116,14 @@ func (r *Reader) scan(s *segment, i int, fn func(*entry) bool, n int) error {
 }
 
 // counted returns what segments of counts say of a term.
-func (r *Reader) counted(term string) (n int64, err error) {
+func (r *Reader) counted(term string) (n Count, err error) {
 	for _, s := range r.counts {
 		e, ok, err := r.lookup(s, term)
 		if err != nil {
-			return 0, err
+			return n, err
 		}
 		if ok {
-			n += e.sum
+			n = n.plus(e.sum)
 		}
 	}
 	return n, nil
@@ -160,8 +160,8 @@ func (r *Reader) Each(ctx context.Context, fn func(term []byte, passage int64, p
 	return nil
 }
 
-// EachCount calls fn with every number that segments of counts hold.
-func (r *Reader) EachCount(ctx context.Context, fn func(term []byte, n int64)) error {
+// EachCount calls fn with everything that segments of counts hold.
+func (r *Reader) EachCount(ctx context.Context, fn func(term []byte, n Count)) error {
 	for _, s := range r.counts {
 		err := r.scan(s, 0, func(e *entry) bool {
 			fn(e.term, e.sum)

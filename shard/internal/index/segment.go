@@ -8,8 +8,8 @@ type Segment struct {
 	// First is the number of the first passage, Passages how many numbers from
 	// there on the segment covers. A segment of counts has none.
 	First, Passages int64
-	// Counts: for each term the segment holds a number alone, which is added to
-	// how many passages hold the term: what has become hidden is negative.
+	// Counts: for each term the segment holds a [Count] alone, which is added to
+	// that of the term's postings: what has become hidden is negative.
 	Counts     bool
 	Base, Rows int64
 }
@@ -41,7 +41,7 @@ func (w *segmentWriter) row(data []byte) error {
 
 // add writes the list of the next term, which must be finished and not empty.
 func (w *segmentWriter) add(term []byte, list *encoder) error {
-	e := entry{term: term, n: uint64(list.n)}
+	e := entry{term: term, n: uint64(list.n), times: list.times}
 	if list.n <= blockLen && len(list.docs)+len(list.pos) <= inlineBytes {
 		e.docs, e.pos = list.docs, list.pos
 		return w.entry(&e)
