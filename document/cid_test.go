@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -139,4 +140,24 @@ func FuzzParseRoot(f *testing.F) {
 			t.Fatalf("ParseRoot(%q) = %s, go-cid has %s, %v", text, root, c, err)
 		}
 	})
+}
+
+// Decoders of base32 and base64 skip line ends: whatever number of them stands
+// wherever, what is decoded is shorter than its text.
+func TestLineEndsInACIDAreRefused(t *testing.T) {
+	good := Root(merkle.LeafHash(nil)).String()
+	for _, end := range []string{"\n", "\r", "\r\n"} {
+		for n := 1; n*len(end) < len(good); n++ {
+			ends := strings.Repeat(end, n)
+			for _, text := range []string{
+				good[:1] + ends + good[1+len(ends):],
+				good[:len(good)-len(ends)] + ends,
+				good[:8] + ends + good[8:],
+				good + ends,
+				"b" + ends,
+			} {
+				checkRefused(t, fmt.Sprintf("%d of %q", n, end), text)
+			}
+		}
+	}
 }
