@@ -93,6 +93,14 @@ func TestCallsMeanTheSameOverTheSocket(t *testing.T) {
 		}},
 		{"join nonsense", func(s api.Service) (any, error) { return s.Join(ctx, "nonsense") }},
 		{"sync nothing", func(s api.Service) (any, error) { return s.Sync(ctx, api.SyncRequest{}, nil) }},
+		{"corpus as it was", func(s api.Service) (any, error) {
+			res, err := s.CorpusAt(ctx, api.CorpusAtRequest{Corpus: "main", Size: 3, Limit: 2, Offset: 1})
+			res.Origin = "" // each has its own
+			return res, err
+		}},
+		{"corpus as it never was", func(s api.Service) (any, error) {
+			return s.CorpusAt(ctx, api.CorpusAtRequest{Corpus: "main", Size: 99, Limit: 1})
+		}},
 		{"create a bad corpus", func(s api.Service) (any, error) { return s.CreateCorpus(ctx, "../x") }},
 		{"check", func(s api.Service) (any, error) { return s.Check(ctx) }},
 	}

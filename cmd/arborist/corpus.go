@@ -40,12 +40,22 @@ func (a *app) corpusListCommand() *cobra.Command {
 }
 
 func (a *app) corpusShowCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "show NAME",
-		Short:   "Say what is known of one corpus",
-		Example: "  arborist corpus show main",
+	var past api.CorpusAtRequest
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Say what is known of one corpus",
+		Long: "With --at N: the corpus as it was when its log had N records, with the documents that it listed\n" +
+			"then, whatever was replaced or withdrawn since. The root is computed from the log.",
+		Example: "  arborist corpus show main\n  arborist corpus show main --at 1000",
 		Args:    args(1, 1, "NAME"),
 		RunE: func(cmd *cobra.Command, words []string) error {
+			if cmd.Flags().Changed("at") {
+				past.Corpus = words[0]
+				return a.corpusPast(cmd, past)
+			}
+			if err := pastFlags(cmd); err != nil {
+				return err
+			}
 			return a.with(cmd.Context(), func(s api.Service) error {
 				res, err := s.ListCorpora(cmd.Context())
 				if err != nil {
@@ -66,6 +76,11 @@ func (a *app) corpusShowCommand() *cobra.Command {
 			})
 		},
 	}
+	f := cmd.Flags()
+	f.Uint64Var(&past.Size, "at", 0, "as it was when its log had this many records")
+	f.IntVar(&past.Limit, "limit", 100, "listings a page, with --at")
+	f.IntVar(&past.Offset, "offset", 0, "listings to skip, with --at")
+	return cmd
 }
 
 func (a *app) corpusCreateCommand() *cobra.Command {

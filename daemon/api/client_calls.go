@@ -47,6 +47,11 @@ func (c *Client) ListCorpora(ctx context.Context) (CorporaResult, error) {
 	return ask[CorporaResult](ctx, c, pathCorpora, empty{})
 }
 
+// CorpusAt implements [Corpora].
+func (c *Client) CorpusAt(ctx context.Context, req CorpusAtRequest) (CorpusAtResult, error) {
+	return ask[CorpusAtResult](ctx, c, pathCorpusAt, req)
+}
+
 // CreateCorpus implements [Corpora].
 func (c *Client) CreateCorpus(ctx context.Context, name string) (CorpusInfo, error) {
 	return ask[CorpusInfo](ctx, c, pathCorpusNew, nameRequest{name})

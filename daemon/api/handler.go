@@ -34,6 +34,7 @@ func Handler(s Service) http.Handler {
 	}))
 	handle(pathShow, short(named(s.Show)))
 	handle(pathHistory, short(named(s.History)))
+	handle(pathCorpusAt, short(s.CorpusAt))
 	handle(pathCorpusNew, short(named(s.CreateCorpus)))
 	handle(pathWithdraw, short(s.Withdraw))
 	handle(pathCorpusKey, short(named(s.CorpusKey)))

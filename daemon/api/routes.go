@@ -14,6 +14,7 @@ const (
 	pathShow        = "/show"
 	pathHistory     = "/history"
 	pathCorpora     = "/corpora"
+	pathCorpusAt    = "/corpora/at"
 	pathCorpusNew   = "/corpora/create"
 	pathCorpusKey   = "/corpora/key"
 	pathRotate      = "/corpora/rotate"

@@ -55,6 +55,8 @@ type Reader interface {
 // name where it is our own and by its origin ("PEER/NAME") where it is not.
 type Corpora interface {
 	ListCorpora(ctx context.Context) (CorporaResult, error)
+	// CorpusAt returns a corpus as it was when its log had fewer records.
+	CorpusAt(ctx context.Context, req CorpusAtRequest) (CorpusAtResult, error)
 	CreateCorpus(ctx context.Context, name string) (CorpusInfo, error)
 	CorpusKey(ctx context.Context, name string) (CorpusKeyResult, error)
 	// RotateCorpus gives an own corpus a new key. The old one signs beside it
@@ -288,6 +290,35 @@ type CorpusInfo struct {
 	// Evidence is what is kept against its publisher, oldest first; see
 	// docs/formats.md.
 	Evidence []EvidenceInfo `json:"evidence,omitempty"`
+}
+
+// CorpusAtRequest names a corpus, a size of its log and a page of what it
+// listed then.
+type CorpusAtRequest struct {
+	Corpus string `json:"corpus"`
+	Size   uint64 `json:"size"`
+	Limit  int    `json:"limit"` // at least 1
+	Offset int    `json:"offset,omitempty"`
+}
+
+// CorpusAtResult is a corpus as it was at a size of its log.
+type CorpusAtResult struct {
+	Name      string    `json:"name"`
+	Origin    string    `json:"origin"`
+	Size      uint64    `json:"size"`      // records
+	Root      string    `json:"root"`      // of the log of so many records, base64
+	Documents uint64    `json:"documents"` // distinct documents listed then
+	Listings  uint64    `json:"listings"`  // URIs that listed one
+	Listed    []Listing `json:"listed"`    // a page of those, by index
+}
+
+// A Listing is the record by which a corpus lists a document.
+type Listing struct {
+	Index uint64        `json:"index"` // in the log
+	URI   string        `json:"uri"`
+	Root  document.Root `json:"root"`
+	ID    document.ID   `json:"id"`
+	Title string        `json:"title"`
 }
 
 // WitnessInfo is the word of one witness on a corpus's head.

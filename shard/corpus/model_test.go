@@ -236,6 +236,8 @@ func (m *model) checkLog(t tester, s *Store, n uint64) {
 	m.checkInfo(t, s, n)
 	m.checkTiles(t, s, n)
 	m.checkDocuments(t, s, n)
+	m.checkPast(t, s, n)
+	m.checkPast(t, s, n/2)
 	if n > 0 {
 		recs, err := s.Records(context.Background(), m.origin(), 0, n)
 		if err != nil || !slices.Equal(recs, m.recs[:n]) {
