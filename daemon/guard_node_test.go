@@ -25,7 +25,6 @@ type restored struct {
 
 func newRestored(t *testing.T) restored {
 	t.Helper()
-	ctx := t.Context()
 	r := restored{home: newHome(t)}
 	addPages(t, r.home, "first", 3)
 	backup := filepath.Join(t.TempDir(), "backup")
@@ -33,7 +32,20 @@ func newRestored(t *testing.T) restored {
 		t.Fatal(err)
 	}
 	addPages(t, r.home, "later", 2)
+	r.follow(t)
+	if err := os.RemoveAll(r.home.Shards()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(r.home.Shards(), os.DirFS(backup)); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
 
+// follow lets a follower take the 5 records that are there, and ends the publisher.
+func (r *restored) follow(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
 	publisher, stop := serve(t, r.home)
 	var stopFollower func() error
 	followerHome := newHome(t)
@@ -56,13 +68,6 @@ func newRestored(t *testing.T) restored {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(r.home.Shards()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(r.home.Shards(), os.DirFS(backup)); err != nil {
-		t.Fatal(err)
-	}
-	return r
 }
 
 // pages makes a folder with n documents that no other name gives.

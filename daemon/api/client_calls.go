@@ -126,3 +126,8 @@ func (c *Client) Status(ctx context.Context) (StatusResult, error) {
 func (c *Client) Check(ctx context.Context) (CheckResult, error) {
 	return ask[CheckResult](ctx, c, pathCheck, empty{})
 }
+
+// Backup implements [Keeper].
+func (c *Client) Backup(ctx context.Context, req BackupRequest, fn ProgressFunc) (BackupResult, error) {
+	return follow[BackupResult](ctx, c, pathBackup, req, fn)
+}

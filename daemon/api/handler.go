@@ -50,6 +50,7 @@ func Handler(s Service) http.Handler {
 	handle(pathPeerList, short(plain(s.ListPeers)))
 	handle(pathStatus, short(plain(s.Status)))
 	handle(pathCheck, short(plain(s.Check)))
+	handle(pathBackup, long(s.Backup))
 	return mux
 }
 

@@ -30,6 +30,7 @@ const (
 	pathPeerSync    = "/peer/sync"
 	pathStatus      = "/status"
 	pathCheck       = "/check"
+	pathBackup      = "/backup"
 )
 
 // Wire forms of calls whose Go signature is not one struct to one struct.

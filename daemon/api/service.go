@@ -91,6 +91,9 @@ type Network interface {
 type Keeper interface {
 	Status(ctx context.Context) (StatusResult, error)
 	Check(ctx context.Context) (CheckResult, error)
+	// Backup copies the home, as of one moment, into a folder that is new or
+	// empty, while everything else goes on.
+	Backup(ctx context.Context, req BackupRequest, fn ProgressFunc) (BackupResult, error)
 }
 
 // A ProgressFunc receives progress reports.
@@ -450,4 +453,18 @@ type StoreStatus struct {
 type CheckResult struct {
 	Documents int      `json:"documents"`
 	Problems  []string `json:"problems"`
+}
+
+// BackupRequest asks for a backup. Dir is absolute, and new or empty.
+type BackupRequest struct {
+	Dir string `json:"dir"`
+}
+
+// BackupResult describes a backup.
+type BackupResult struct {
+	Dir    string    `json:"dir"`
+	PeerID string    `json:"peer_id"`
+	Made   time.Time `json:"made"` // when it began
+	Files  int       `json:"files"`
+	Bytes  int64     `json:"bytes"`
 }
