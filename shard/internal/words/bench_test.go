@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode"
+
+	"arborist/internal/arbtest/judged"
 )
 
 // BenchmarkEach takes English text apart, beside the splitting alone by the
 // standard library.
 func BenchmarkEach(b *testing.B) {
-	text := []byte(joined(collection(b, "npl").docs))
+	text := []byte(strings.Join(judged.Load(b, "npl").Docs, "\n"))
 	isBetween := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	var k Tokenizer
 	var ours, fields time.Duration

@@ -6,12 +6,14 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"arborist/internal/arbtest/judged"
 )
 
 // A reference is an exhaustive ranker of a whole collection, in memory. It says
 // what an index with these terms can reach; the index itself is elsewhere.
 type reference struct {
-	c        judged
+	c        judged.Collection
 	postings map[string][]posting
 	total    map[string]float64 // occurrences of a term everywhere
 	lengths  []float64          // terms of each document
@@ -23,10 +25,10 @@ type posting struct {
 	tf  float64
 }
 
-func newReference(c judged) *reference {
+func newReference(c judged.Collection) *reference {
 	x := &reference{c: c, postings: make(map[string][]posting), total: make(map[string]float64)}
 	var k Tokenizer
-	for d, text := range c.docs {
+	for d, text := range c.Docs {
 		n := 0.0
 		k.Each([]byte(text), func(term []byte, _, _ int) {
 			n++
@@ -39,7 +41,7 @@ func newReference(c judged) *reference {
 			x.postings[string(term)] = append(all, posting{d, 1})
 		})
 		x.lengths = append(x.lengths, n)
-		x.average += n / float64(len(c.docs))
+		x.average += n / float64(len(c.Docs))
 	}
 	return x
 }
@@ -55,7 +57,7 @@ func chosen() setting { return setting{k1: 1.2, b: 0.75, limit: 4} }
 // rank returns the documents that have any term of the query, best first.
 func (x *reference) rank(query string, s setting) []string {
 	var k Tokenizer
-	scores := make([]float64, len(x.c.docs))
+	scores := make([]float64, len(x.c.Docs))
 	seen := make(map[string]bool)
 	for _, term := range k.Query([]byte(query)) {
 		if seen[term.Text] {
@@ -63,7 +65,7 @@ func (x *reference) rank(query string, s setting) []string {
 		}
 		seen[term.Text] = true
 		all := x.postings[term.Text]
-		n, docs := float64(len(all)), float64(len(x.c.docs))
+		n, docs := float64(len(all)), float64(len(x.c.Docs))
 		weight := math.Log1p((docs-n+0.5)/(n+0.5)) * min(s.limit, x.total[term.Text]/n)
 		for _, p := range all {
 			scores[p.doc] += weight * p.tf * (s.k1 + 1) / (p.tf + s.k1*(1-s.b+s.b*x.lengths[p.doc]/x.average))
@@ -80,35 +82,35 @@ func (x *reference) rank(query string, s setting) []string {
 	})
 	ids := make([]string, len(docs))
 	for i, d := range docs {
-		ids[i] = x.c.docIDs[d]
+		ids[i] = x.c.IDs[d]
 	}
 	return ids
 }
 
 // quality is the mean over all queries.
-func (x *reference) quality(s setting) measures {
-	var mean measures
-	for q, text := range x.c.queries {
-		m := measure(x.rank(text, s), x.c.gains[q])
-		mean.nDCG10 += m.nDCG10
-		mean.averagePrecision += m.averagePrecision
-		mean.recall100 += m.recall100
+func (x *reference) quality(s setting) judged.Measures {
+	var mean judged.Measures
+	for q, text := range x.c.Queries {
+		m := judged.Measure(x.rank(text, s), x.c.Gains[q])
+		mean.NDCG10 += m.NDCG10
+		mean.AveragePrecision += m.AveragePrecision
+		mean.Recall100 += m.Recall100
 	}
-	n := float64(len(x.c.queries))
-	return measures{mean.nDCG10 / n, mean.averagePrecision / n, mean.recall100 / n}
+	n := float64(len(x.c.Queries))
+	return judged.Measures{NDCG10: mean.NDCG10 / n, AveragePrecision: mean.AveragePrecision / n, Recall100: mean.Recall100 / n}
 }
 
 // TestRankingBeatsOtherEngines holds the chosen setting, one for both
 // collections, against the best that shared/data/README.md gives for others.
 func TestRankingBeatsOtherEngines(t *testing.T) {
-	for name, others := range map[string]measures{
-		"cranfield": {.366, .302, .754},
-		"npl":       {.437, .286, .613},
+	for name, others := range map[string]judged.Measures{
+		"cranfield": {NDCG10: .366, AveragePrecision: .302, Recall100: .754},
+		"npl":       {NDCG10: .437, AveragePrecision: .286, Recall100: .613},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := newReference(collection(t, name)).quality(chosen())
-			t.Logf("nDCG@10 %.4f, MAP %.4f, recall@100 %.4f", got.nDCG10, got.averagePrecision, got.recall100)
-			if got.nDCG10 < others.nDCG10 || got.averagePrecision < others.averagePrecision || got.recall100 < others.recall100 {
+			got := newReference(judged.Load(t, name)).quality(chosen())
+			t.Logf("nDCG@10 %.4f, MAP %.4f, recall@100 %.4f", got.NDCG10, got.AveragePrecision, got.Recall100)
+			if got.NDCG10 < others.NDCG10 || got.AveragePrecision < others.AveragePrecision || got.Recall100 < others.Recall100 {
 				t.Errorf("%+v, others reach %+v", got, others)
 			}
 		})
@@ -119,18 +121,18 @@ func TestRankingBeatsOtherEngines(t *testing.T) {
 func BenchmarkQuality(b *testing.B) {
 	for _, name := range []string{"cranfield", "npl"} {
 		b.Run(name, func(b *testing.B) {
-			x := newReference(collection(b, name))
+			x := newReference(judged.Load(b, name))
 			for _, limit := range []float64{1, 4, 1e9} {
 				for _, k1 := range []float64{0.9, 1.2, 1.5, 2} {
 					for _, length := range []float64{0.3, 0.45, 0.6, 0.75, 0.9} {
 						b.Run(fmt.Sprintf("limit=%g/k1=%g/b=%g", limit, k1, length), func(b *testing.B) {
-							var m measures
+							var m judged.Measures
 							for b.Loop() {
 								m = x.quality(setting{k1, length, limit})
 							}
-							b.ReportMetric(m.nDCG10, "nDCG@10")
-							b.ReportMetric(m.averagePrecision, "MAP")
-							b.ReportMetric(m.recall100, "recall@100")
+							b.ReportMetric(m.NDCG10, "nDCG@10")
+							b.ReportMetric(m.AveragePrecision, "MAP")
+							b.ReportMetric(m.Recall100, "recall@100")
 						})
 					}
 				}
@@ -141,11 +143,11 @@ func BenchmarkQuality(b *testing.B) {
 
 func TestMeasuresAreThoseOfTheDefinition(t *testing.T) {
 	gains := map[string]float64{"a": 3, "b": 1, "c": 0}
-	got := measure([]string{"b", "x", "a", "c"}, gains)
+	got := judged.Measure([]string{"b", "x", "a", "c"}, gains)
 	dcg := 1 + 3/math.Log2(4)
 	ideal := 3 + 1/math.Log2(3)
-	want := measures{dcg / ideal, (1 + 2.0/3) / 2, 1}
-	if math.Abs(got.nDCG10-want.nDCG10) > 1e-12 || math.Abs(got.averagePrecision-want.averagePrecision) > 1e-12 || got.recall100 != 1 {
+	want := judged.Measures{NDCG10: dcg / ideal, AveragePrecision: (1 + 2.0/3) / 2, Recall100: 1}
+	if math.Abs(got.NDCG10-want.NDCG10) > 1e-12 || math.Abs(got.AveragePrecision-want.AveragePrecision) > 1e-12 || got.Recall100 != 1 {
 		t.Errorf("measures %+v, want %+v", got, want)
 	}
 }

@@ -1,4 +1,6 @@
-package words
+// Package judged reads the collections of judged queries that the benchmarks of
+// ranking use, and measures rankings by them.
+package judged
 
 import (
 	"bufio"
@@ -13,15 +15,15 @@ import (
 	"testing"
 )
 
-// A judged is a collection with queries and, for each, the gain of documents.
-type judged struct {
-	docs, queries []string
-	docIDs        []string
-	gains         []map[string]float64 // by query, then document ID
+// A Collection is a collection with queries and, for each, the gain of documents.
+type Collection struct {
+	Docs, Queries []string
+	IDs           []string             // of Docs
+	Gains         []map[string]float64 // by query, then document ID
 }
 
-// collection reads one of the collections that shared/data/README.md describes.
-func collection(t testing.TB, name string) judged {
+// Load reads one of the collections that shared/data/README.md describes.
+func Load(t testing.TB, name string) Collection {
 	t.Helper()
 	dir := filepath.Join("/work/shared/data/ir", name)
 	f, err := os.Open(filepath.Join(dir, "docs.tsv.gz"))
@@ -33,10 +35,10 @@ func collection(t testing.TB, name string) judged {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c judged
+	var c Collection
 	number := make(map[string]int)
 	rows(t, unzipped, func(r []string) {
-		c.docIDs, c.docs = append(c.docIDs, r[0]), append(c.docs, r[1])
+		c.IDs, c.Docs = append(c.IDs, r[0]), append(c.Docs, r[1])
 	})
 	file := func(name string, each func([]string)) {
 		f, err := os.Open(filepath.Join(dir, name))
@@ -47,15 +49,15 @@ func collection(t testing.TB, name string) judged {
 		rows(t, f, each)
 	}
 	file("q.tsv", func(r []string) {
-		number[r[0]] = len(c.queries)
-		c.queries, c.gains = append(c.queries, r[1]), append(c.gains, map[string]float64{})
+		number[r[0]] = len(c.Queries)
+		c.Queries, c.Gains = append(c.Queries, r[1]), append(c.Gains, map[string]float64{})
 	})
 	file("qrels.tsv", func(r []string) {
 		gain, err := strconv.ParseFloat(r[2], 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.gains[number[r[0]]][r[1]] = gain
+		c.Gains[number[r[0]]][r[1]] = gain
 	})
 	return c
 }
@@ -72,15 +74,13 @@ func rows(t testing.TB, r io.Reader, each func([]string)) {
 	}
 }
 
-func joined(docs []string) string { return strings.Join(docs, "\n") }
+// Measures are of one ranking, or the means of many.
+type Measures struct{ NDCG10, AveragePrecision, Recall100 float64 }
 
-// measures are of one ranking, or the means of many.
-type measures struct{ nDCG10, averagePrecision, recall100 float64 }
-
-// measure compares a ranking of document IDs with the gains: discount log2, gain
+// Measure compares a ranking of document IDs with the gains: discount log2, gain
 // as given, ideal from all judged documents; relevant is what gains at all.
-func measure(ranking []string, gains map[string]float64) measures {
-	var m measures
+func Measure(ranking []string, gains map[string]float64) Measures {
+	var m Measures
 	var dcg, ideal, relevant, found float64
 	best := make([]float64, 0, len(gains))
 	for _, g := range gains {
@@ -101,16 +101,16 @@ func measure(ranking []string, gains map[string]float64) measures {
 		}
 		if g > 0 {
 			found++
-			m.averagePrecision += found / float64(i+1)
+			m.AveragePrecision += found / float64(i+1)
 			if i < 100 {
-				m.recall100++
+				m.Recall100++
 			}
 		}
 	}
 	if relevant > 0 {
-		m.nDCG10 = dcg / ideal
-		m.averagePrecision /= relevant
-		m.recall100 /= relevant
+		m.NDCG10 = dcg / ideal
+		m.AveragePrecision /= relevant
+		m.Recall100 /= relevant
 	}
 	return m
 }
