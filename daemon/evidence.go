@@ -38,10 +38,10 @@ func (n *Node) describe(ctx context.Context, c corpus.Info) (api.CorpusInfo, err
 	return info, nil
 }
 
-// frozenBy returns the file of the equivocation that a corpus is frozen by.
+// frozenBy returns the file that shows what a corpus is frozen by.
 func frozenBy(c api.CorpusInfo) string {
 	for _, e := range c.Evidence {
-		if e.Kind == string(proof.Equivocation) {
+		if e.Kind != string(proof.Rollback) {
 			return e.File
 		}
 	}

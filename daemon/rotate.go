@@ -164,7 +164,7 @@ func (n *Node) CorpusRotations(ctx context.Context, name string) (api.RotationsR
 	if err != nil {
 		return api.RotationsResult{}, err
 	}
-	file, err := n.shared.Corpora().Rotations(ctx, info.Origin)
+	file, err := n.shared.Corpora().KnownRotations(ctx, info.Origin)
 	if errors.Is(err, corpus.ErrNotFound) {
 		return api.RotationsResult{}, api.NewError(api.CodeNotFound, fmt.Errorf("rotations of corpus %s: it has kept its first key", info.Name),
 			"verify its proofs with that key: arborist corpus key "+name)

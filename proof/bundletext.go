@@ -165,7 +165,7 @@ func (t *textParser) bundleLog() (l BundleLog, err error) {
 	if _, err = t.next(); err != nil {
 		return l, err
 	}
-	if l.Note, err = t.note(); err != nil {
+	if l.Note, err = t.note(3); err != nil {
 		return l, err
 	}
 	if l.Path, err = t.hashes(MaxHits * merkle.MaxPath); err != nil {

@@ -19,6 +19,9 @@ const (
 	// Rollback: the older head was served when the newer one was known. The
 	// notes do not show that: see [Finding.Statement].
 	Rollback EvidenceKind = "rollback"
+	// RotationFork: two rotations lead away from one key of the corpus. That is
+	// proven against whoever holds that key.
+	RotationFork EvidenceKind = "rotation-fork"
 )
 
 // Evidence is two signed heads of one corpus that should not both have been
@@ -27,7 +30,8 @@ const (
 type Evidence struct {
 	Kind EvidenceKind
 	// Older and Newer are signed checkpoints, verbatim. Older has at most as
-	// many records as Newer, and fewer in a rollback.
+	// many records as Newer, and fewer in a rollback. In a fork of rotations they
+	// are signed rotations ([Rotation.Note]), with neither Root nor Path.
 	Older, Newer []byte
 	// Root is, in an equivocation, the root that the log of Newer has at the
 	// size of Older; it is not Older's. In a rollback it is zero.
@@ -45,18 +49,31 @@ type Finding struct {
 	Older, Newer Checkpoint
 	Root         merkle.Hash // of the log of Newer at the size of Older, in an equivocation
 	Consistent   bool        // a rollback: the log of Older is shown to be a prefix of that of Newer
+	// OlderKey and NewerKey have signed the heads; in a fork of rotations the
+	// rotations lead to them, away from Replaced. Nil in a claim.
+	OlderKey, NewerKey, Replaced *Verifier
 }
 
 // Verify checks the evidence with the corpus's key and says what it shows. It
-// fails where the notes do not show what the evidence is kept for. Errors wrap
-// [ErrFormat], [ErrTooLarge], [ErrTampered], [ErrUnknownKey], [ErrSignature] or
-// [ErrOrigin].
-func (e *Evidence) Verify(v *Verifier) (Finding, error) {
-	older, newer, err := e.check(func(note []byte) (Checkpoint, error) { return OpenCheckpoint(note, v) })
+// fails where the notes do not show what the evidence is kept for.
+//
+// With the corpus's rotations the key given is any of their chain, and so are
+// those that have signed. One key that has signed both notes is accused for
+// itself, whenever it was replaced. Where they are two, the replaced one counts
+// up to the size at which it was: whoever gets hold of a key after that can
+// sign anything with it.
+//
+// Errors wrap [ErrFormat], [ErrTooLarge], [ErrTampered], [ErrUnknownKey],
+// [ErrSignature], [ErrOrigin] or [ErrRotation].
+func (e *Evidence) Verify(v *Verifier, rotations ...Rotation) (Finding, error) {
+	if e.Kind == RotationFork {
+		return e.verifyFork(v, rotations)
+	}
+	f, err := e.open(v, rotations)
 	if err != nil {
 		return Finding{}, fmt.Errorf("verify evidence: %w", err)
 	}
-	f := Finding{Kind: e.Kind, Origin: newer.Origin, Older: older, Newer: newer, Root: e.Root}
+	older, newer := f.Older, f.Newer
 	from := e.Root
 	if e.Kind == Rollback {
 		from = older.Root
@@ -77,6 +94,13 @@ func (e *Evidence) Verify(v *Verifier) (Finding, error) {
 // SIGNATURE and no hash: use it to find out whose key to ask for, never to
 // believe it.
 func (e *Evidence) Claim() (Finding, error) {
+	if e.Kind == RotationFork {
+		f, err := e.fork()
+		if err != nil {
+			return Finding{}, fmt.Errorf("read evidence: %w", err)
+		}
+		return Finding{Kind: f.Kind, Origin: f.Origin, Older: f.Older, Newer: f.Newer}, nil
+	}
 	older, newer, err := e.check(ReadCheckpoint)
 	if err != nil {
 		return Finding{}, fmt.Errorf("read evidence: %w", err)
@@ -119,24 +143,3 @@ func (e *Evidence) check(read func(note []byte) (Checkpoint, error)) (older, new
 // maxConsistency is the length of the longest consistency proof of a tree
 // below 2^63 leaves (RFC 9162 2.1.4: one hash more than an inclusion path).
 const maxConsistency = merkle.MaxPath + 1
-
-// Statement says in one English sentence what was shown, and of a rollback what
-// was not. It is safe to show.
-func (f Finding) Statement() string {
-	switch {
-	case f.Kind == Rollback:
-		history := "whether they are heads of one history is not shown"
-		if f.Consistent {
-			history = "the older is of the same history as the newer, so they accuse nobody"
-		}
-		return fmt.Sprintf("the key of %s signed a head of %d records and one of %d records, and %s; "+
-			"that somebody served the older one when the newer was known is the word of whoever made this file, nothing in it proves that",
-			f.Origin, f.Older.Size, f.Newer.Size, history)
-	case f.Older.Size == f.Newer.Size:
-		return fmt.Sprintf("the holder of the key of %s signed two histories: two heads of %d records with the roots %s and %s",
-			f.Origin, f.Older.Size, appendHash(nil, f.Older.Root), appendHash(nil, f.Newer.Root))
-	default:
-		return fmt.Sprintf("the holder of the key of %s signed two histories: a head of %d records with the root %s, and one of %d records whose log had the root %s at %d",
-			f.Origin, f.Older.Size, appendHash(nil, f.Older.Root), f.Newer.Size, appendHash(nil, f.Root), f.Older.Size)
-	}
-}

@@ -90,13 +90,17 @@ func (t *textParser) evidence() (*Evidence, error) {
 	if e.Path, err = t.hashes(maxConsistency); err != nil {
 		return nil, err
 	}
-	if e.Older, err = t.note(); err != nil {
+	lines := 3 // of a checkpoint
+	if e.Kind == RotationFork {
+		lines = 6
+	}
+	if e.Older, err = t.note(lines); err != nil {
 		return nil, err
 	}
 	if line, err := t.next(); err != nil || len(line) > 0 {
 		return nil, orFormat(err, "want an empty line between the notes, found %.40q", line)
 	}
-	if e.Newer, err = t.note(); err != nil {
+	if e.Newer, err = t.note(lines); err != nil {
 		return nil, err
 	}
 	if len(t.rest) > 0 {
@@ -155,11 +159,11 @@ func (t *textParser) hashes(most int) (path []merkle.Hash, err error) {
 	}
 }
 
-// note takes off a signed checkpoint: three lines, an empty one and its
-// signature lines.
-func (t *textParser) note() ([]byte, error) {
+// note takes off a note whose text has so many lines: an empty one follows it,
+// and its signature lines.
+func (t *textParser) note(lines int) ([]byte, error) {
 	start := t.rest
-	for range 4 {
+	for range lines + 1 {
 		if _, err := t.next(); err != nil {
 			return nil, err
 		}

@@ -58,6 +58,14 @@ func FuzzParseEvidence(f *testing.F) {
 	for _, row := range evidenceRows(f) {
 		f.Add(row.file)
 	}
+	c := newChangedKey(f)
+	for _, e := range []*Evidence{c.between(c.lie, c.later, 50, 70), {Kind: RotationFork, Older: c.rotation.Note(), Newer: c.rotate(f, 70, c.stranger).Note()}} {
+		text, err := e.MarshalText()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
 	s := testSigner(f, testPeer+"/main")
 	signed := map[Checkpoint]bool{}
 	for _, l := range []testLog{newTestLog(f, s, 80, 30, "one"), newTestLog(f, s, 80, 30, "two"), newTestLog(f, s, 9, 0, "a"), newTestLog(f, s, 9, 0, "b")} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -221,6 +222,26 @@ type keyUse struct {
 	successor bool   // it is a later key than the one given
 }
 
+// chainKeys returns the keys of a chain, oldest first, and which of them is the
+// one given; without rotations that one alone.
+func chainKeys(key *Verifier, chain []Rotation) (keys []*Verifier, given int, err error) {
+	if len(chain) == 0 {
+		return []*Verifier{key}, 0, nil
+	}
+	if err := CheckRotations(chain); err != nil {
+		return nil, 0, err
+	}
+	keys = []*Verifier{chain[0].Old}
+	for _, r := range chain {
+		keys = append(keys, r.New)
+	}
+	given = slices.IndexFunc(keys, func(v *Verifier) bool { return *v == *key })
+	if given < 0 {
+		return nil, 0, fmt.Errorf("%w: none of its %d keys is the one given, %s (%08x)", ErrRotation, len(keys), key.name, key.id)
+	}
+	return keys, given, nil
+}
+
 // openChain opens a note under a key or, with the corpus's rotations, under any
 // key of their chain: the newest that has signed counts. A key that was
 // replaced counts for the log as it was then and for nothing after.
@@ -229,21 +250,9 @@ func openChain(note []byte, key *Verifier, chain []Rotation, open func([]byte, *
 		c, err = open(note, key)
 		return c, use, err
 	}
-	if err := CheckRotations(chain); err != nil {
+	keys, given, err := chainKeys(key, chain)
+	if err != nil {
 		return c, use, err
-	}
-	given := -1
-	keys := []*Verifier{chain[0].Old}
-	for _, r := range chain {
-		keys = append(keys, r.New)
-	}
-	for i, v := range keys {
-		if *v == *key {
-			given = i
-		}
-	}
-	if given < 0 {
-		return c, use, fmt.Errorf("%w: none of its %d keys is the one given, %s (%08x)", ErrRotation, len(keys), key.name, key.id)
 	}
 	for i := len(chain); i >= 0; i-- {
 		c, err = open(note, keys[i])

@@ -191,7 +191,7 @@ func (t *textParser) logPart(p *Proof) error {
 	if p.Log.Entry, err = t.inclusion("index"); err != nil {
 		return err
 	}
-	p.Log.Note, err = t.note()
+	p.Log.Note, err = t.note(3)
 	return err
 }
 

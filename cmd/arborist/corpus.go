@@ -118,7 +118,11 @@ func printCorpora(l *lines, corpora []api.CorpusInfo) {
 			l.printf("  cosigned %s, by %s", w.Time, w.Name)
 		}
 		for _, e := range c.Evidence {
-			l.printf("  %s of %d and %d records, found %s: %s", e.Kind, e.Older, e.Newer, e.Found.Format(time.DateOnly), e.File)
+			found := ""
+			if !e.Found.IsZero() {
+				found = ", found " + e.Found.Format(time.DateOnly)
+			}
+			l.printf("  %s of %d and %d records%s: %s", e.Kind, e.Older, e.Newer, found, e.File)
 		}
 	}
 }

@@ -342,13 +342,14 @@ type WitnessKeyResult struct {
 	Key  string `json:"key"`
 }
 
-// EvidenceInfo is two signed heads of one corpus that are kept.
+// EvidenceInfo is two signed heads of one corpus that are kept, or two rotations
+// of one key; then Found is zero.
 type EvidenceInfo struct {
-	Kind  string    `json:"kind"`  // equivocation: the corpus is frozen; or rollback
+	Kind  string    `json:"kind"`  // equivocation or rotation-fork: the corpus is frozen; or rollback
 	File  string    `json:"file"`  // absolute
 	Older uint64    `json:"older"` // size of the one head
 	Newer uint64    `json:"newer"` // size of the other
-	Found time.Time `json:"found"`
+	Found time.Time `json:"found,omitzero"`
 }
 
 // WithdrawRequest names what an own corpus shall list no longer.

@@ -11,7 +11,7 @@ const help = `arborist-verify checks a proof file, or a bundle: the proof of all
 It needs no store and no network.
 
 usage: arborist-verify [flags] FILE        ("-" reads standard input)
-       arborist-verify --evidence FILE --key VKEY
+       arborist-verify --evidence FILE --key VKEY [--rotations FILE]
 
   --key VKEY    verifier key of the corpus; without it no corpus is checked.
                 May be repeated: for a bundle of several corpora, or to take any
@@ -28,7 +28,8 @@ usage: arborist-verify [flags] FILE        ("-" reads standard input)
   --quorum N    how many of the witnesses must have; without it all of them
   --evidence FILE
                 in place of a proof: two signed heads, as a store keeps them
-                against a publisher; proves nothing without --key
+                against a publisher, or two rotations of one key; proves
+                nothing without --key, takes --rotations
   --json        one JSON object, errors too
 
 --rotations, --witness, --root, --id and --text are for proofs of one passage,

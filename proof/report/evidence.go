@@ -15,7 +15,7 @@ var ErrUnchecked = errors.New("the signatures were not checked, so nothing is pr
 // An EvidenceResult is what verified evidence shows.
 type EvidenceResult struct {
 	Valid      bool   `json:"valid"`
-	Kind       string `json:"kind"` // equivocation or rollback
+	Kind       string `json:"kind"` // equivocation, rollback or rotation-fork
 	Origin     string `json:"origin"`
 	Older      Head   `json:"older"`
 	Newer      Head   `json:"newer"`
@@ -27,16 +27,17 @@ type EvidenceResult struct {
 type Head struct {
 	Size uint64 `json:"size"`
 	Root string `json:"root"` // base64
+	Key  string `json:"key"`  // verifier key that signed it; in a fork of rotations the key that was changed to
 }
 
 // NewEvidenceResult puts a finding into the form that the verb prints.
 func NewEvidenceResult(f proof.Finding) EvidenceResult {
-	head := func(c proof.Checkpoint) Head {
-		return Head{c.Size, base64.StdEncoding.EncodeToString(c.Root[:])}
+	head := func(c proof.Checkpoint, key *proof.Verifier) Head {
+		return Head{c.Size, base64.StdEncoding.EncodeToString(c.Root[:]), key.String()}
 	}
 	return EvidenceResult{
 		Valid: true, Kind: string(f.Kind), Origin: f.Origin,
-		Older: head(f.Older), Newer: head(f.Newer),
+		Older: head(f.Older, f.OlderKey), Newer: head(f.Newer, f.NewerKey),
 		Consistent: f.Consistent, Statement: f.Statement(),
 	}
 }
@@ -44,14 +45,14 @@ func NewEvidenceResult(f proof.Finding) EvidenceResult {
 // CheckEvidence reads the evidence file that o names and verifies it.
 // [Describe] explains its errors.
 func CheckEvidence(o Options, stdin io.Reader) (proof.Finding, error) {
-	if o.File != "" || o.Rotations != "" || o.Quorum != "" || len(o.Witnesses) > 0 || o.Root != "" || o.ID != "" || o.Text != "" {
-		return proof.Finding{}, usage("--evidence stands with --key alone: the file of a proof, --rotations, --witness, --quorum, --root, --id and --text have no meaning for it",
+	if o.File != "" || o.Quorum != "" || len(o.Witnesses) > 0 || o.Root != "" || o.ID != "" || o.Text != "" {
+		return proof.Finding{}, usage("--evidence stands with --key and --rotations alone: the file of a proof, --witness, --quorum, --root, --id and --text have no meaning for it",
 			"for example: --evidence FILE --key VKEY")
 	}
 	if len(o.Keys) > 1 {
 		return proof.Finding{}, usage("--evidence with several keys", "pass the key of the corpus that the evidence is about")
 	}
-	_, keys, err := Options{File: o.Evidence, Keys: o.Keys}.expect()
+	_, keys, err := Options{File: o.Evidence, Keys: o.Keys, Rotations: o.Rotations}.expect()
 	if err != nil {
 		return proof.Finding{}, err
 	}
@@ -70,7 +71,13 @@ func CheckEvidence(o Options, stdin io.Reader) (proof.Finding, error) {
 		}
 		return proof.Finding{}, evidenceError(fmt.Errorf("%s evidence, by its own account against the key of %q: %w", claim.Kind, claim.Origin, err))
 	}
-	f, err := ev.Verify(keys[0])
+	var rotations []proof.Rotation
+	if o.Rotations != "" {
+		if rotations, err = readRotations(o.Rotations); err != nil {
+			return proof.Finding{}, err
+		}
+	}
+	f, err := ev.Verify(keys[0], rotations...)
 	return f, evidenceError(err)
 }
 

@@ -65,7 +65,7 @@ func TestEvidenceStandsAlone(t *testing.T) {
 	for _, args := range [][]string{
 		{"--evidence", f.logged, f.logged}, {"--evidence", f.logged, "--root", f.header.Root.String()},
 		{"--evidence", f.logged, "--text", f.passage}, {"--evidence", f.logged, "--id", f.header.ID().String()},
-		{"--evidence", f.logged, "--rotations", f.passage}, {"--evidence", ""}, {"--evidence", f.logged, "--key", "abc"},
+		{"--evidence", f.logged, "--rotations", f.passage}, {"--evidence", f.logged, "--key", f.key, "--key", f.key, "--rotations", f.passage}, {"--evidence", ""}, {"--evidence", f.logged, "--key", "abc"},
 	} {
 		if exit, stdout, stderr := run(nil, args...); exit != 2 || stdout != "" || stderr == "" {
 			t.Errorf("%q: exit %d, %q, %q", args, exit, stdout, stderr)

@@ -134,7 +134,7 @@ func (c *checker) checkHeads() error {
 		case len(e) == 0 || e[0].Kind != proof.Equivocation:
 			c.fail("it is frozen by evidence %d, which is not there", l.frozen)
 		default:
-			if _, err := e[0].Verify(v); err != nil {
+			if err := verifyEvidence(c.ctx, c.tx, l, e[0].Evidence); err != nil {
 				c.fail("evidence %d: %v", l.frozen, err)
 			}
 		}

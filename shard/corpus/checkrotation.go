@@ -1,7 +1,6 @@
 package corpus
 
 import (
-	"database/sql"
 	"errors"
 
 	"arborist/merkle"
@@ -39,23 +38,11 @@ func (c *checker) checkRotations() error {
 		}
 	}
 	if c.log.frozen == rotationFork {
-		return c.checkRival(chain)
-	}
-	return nil
-}
-
-func (c *checker) checkRival(chain []proof.Rotation) error {
-	var note []byte
-	err := c.tx.QueryRowContext(c.ctx, "SELECT note FROM rotation WHERE corpus = ? AND seq = ?", c.log.id, rivalRotation).Scan(&note)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	rival, err := proof.ParseRotation(note)
-	for _, r := range chain {
-		if err == nil && *r.Old == *rival.Old && string(r.Text()) != string(rival.Text()) {
-			return nil
+		if _, err := readFork(c.ctx, c.tx, c.log); errors.Is(err, ErrCorrupt) {
+			c.fail("%v", err)
+		} else if err != nil {
+			return err
 		}
 	}
-	c.fail("it is frozen for two rotations of one key, which are not there")
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,12 +18,13 @@ const maxRollbacks = 16
 
 // Evidence is what is kept of two heads of one corpus that should not both have
 // been shown to us. An equivocation has been verified, and the corpus is frozen
-// by it. A rollback is a head that was served when a newer one was known.
+// by it, as it is by two rotations of one key. A rollback is a head that was
+// served when a newer one was known.
 type Evidence struct {
 	proof.Evidence
-	ID     int64
+	ID     int64 // below 0 for two rotations of one key
 	Origin string
-	At     time.Time // when it was found, whole seconds
+	At     time.Time // when it was found, whole seconds; zero for two rotations of one key
 }
 
 // Evidence returns what is kept against the publisher of a corpus, oldest
@@ -30,7 +32,7 @@ type Evidence struct {
 func (s *Store) Evidence(ctx context.Context, origin string) ([]Evidence, error) {
 	var found []Evidence
 	err := s.withLog(ctx, origin, func(tx *sql.Tx, l *log) (err error) {
-		found, err = readEvidence(ctx, tx, l, 0)
+		found, err = allEvidence(ctx, tx, l)
 		return err
 	})
 	if err != nil {
@@ -69,15 +71,29 @@ func readEvidence(ctx context.Context, tx *sql.Tx, l *log, id int64) (found []Ev
 	return found, rows.Err()
 }
 
-// freeze keeps a proven equivocation and freezes the corpus. It returns the
-// error to refuse the head with.
-func freeze(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) (refusal, err error) {
-	v, err := proof.ParseVerifier(l.key)
+// allEvidence returns everything that is kept against a log's publisher, with
+// two rotations of one key at the end.
+func allEvidence(ctx context.Context, tx *sql.Tx, l *log) ([]Evidence, error) {
+	found, err := readEvidence(ctx, tx, l, 0)
+	if err != nil || l.frozen != rotationFork {
+		return found, err
+	}
+	fork, err := readFork(ctx, tx, l)
 	if err != nil {
 		return nil, err
 	}
+	return append(found, Evidence{Evidence: fork, ID: rotationFork, Origin: l.origin}), nil
+}
+
+// freeze keeps a proven equivocation and freezes the corpus. It returns the
+// error to refuse the head with.
+func freeze(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) (refusal, err error) {
 	e.Kind = proof.Equivocation
-	if _, err := e.Verify(v); err != nil {
+	switch err := verifyEvidence(ctx, tx, l, e); {
+	case errors.Is(err, proof.ErrRotation):
+		// A note of a replaced key from after its time: no word of the publisher's.
+		return fmt.Errorf("%w: %w", ErrMismatch, err), nil
+	case err != nil:
 		// Freezing on anything less than proof would let a liar stop a corpus.
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
@@ -89,6 +105,21 @@ func freeze(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) (refusal,
 		return nil, err
 	}
 	return fmt.Errorf("%w: %w", ErrEquivocation, &FrozenError{Origin: l.origin, Evidence: id}), nil
+}
+
+// verifyEvidence verifies evidence with the key of a log and those that it has
+// replaced.
+func verifyEvidence(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) error {
+	v, err := proof.ParseVerifier(l.key)
+	if err != nil {
+		return err
+	}
+	chain, err := readRotations(ctx, tx, l, true)
+	if err != nil {
+		return err
+	}
+	_, err = e.Verify(v, chain...)
+	return err
 }
 
 // keepRollback keeps a stale head and forgets the oldest ones over the cap.

@@ -35,7 +35,7 @@ func fileName(kind proof.EvidenceKind, text []byte) string {
 // The store stays what counts: files that are missing are written now, new
 // ones after their row is durable and whole or not at all. A rollback's file
 // goes with its row, of which there are at most 16 per corpus; a file that shows
-// an equivocation is never removed.
+// an equivocation or a fork of rotations is never removed.
 func (s *Store) FileEvidence(ctx context.Context, dir string) error {
 	s.filing.Lock()
 	s.evidence = dir
@@ -72,7 +72,7 @@ func (s *Store) evidenceTexts(ctx context.Context) (map[string][]byte, error) {
 			return err
 		}
 		for _, l := range logs {
-			all, err := readEvidence(ctx, tx, l, 0)
+			all, err := allEvidence(ctx, tx, l)
 			if err != nil {
 				return err
 			}
@@ -108,7 +108,7 @@ func syncFolder(dir string, wanted map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	stale := regexp.MustCompile(`^(rollback-[0-9a-f]{32}\.txt|(rollback|equivocation)-[0-9a-f]{32}\.txt\.new)$`)
+	stale := regexp.MustCompile(`^(rollback-[0-9a-f]{32}\.txt|(rollback|equivocation|rotation-fork)-[0-9a-f]{32}\.txt\.new)$`)
 	for _, entry := range entries {
 		if wanted[entry.Name()] == nil && stale.MatchString(entry.Name()) {
 			if err := root.Remove(entry.Name()); err != nil {

@@ -100,8 +100,18 @@ func (s *Store) rotate(ctx context.Context, tx *sql.Tx, l *log, chain []proof.Ro
 // as far as the served head goes. It fails with [ErrNotFound] where the corpus
 // is not here or has kept its first key.
 func (s *Store) Rotations(ctx context.Context, origin string) (file []byte, err error) {
+	return s.rotations(ctx, origin, false)
+}
+
+// KnownRotations is Rotations with those that are known and not served yet: for
+// whoever verifies here.
+func (s *Store) KnownRotations(ctx context.Context, origin string) (file []byte, err error) {
+	return s.rotations(ctx, origin, true)
+}
+
+func (s *Store) rotations(ctx context.Context, origin string, pending bool) (file []byte, err error) {
 	err = s.withLog(ctx, origin, func(tx *sql.Tx, l *log) error {
-		chain, err := readRotations(ctx, tx, l, false)
+		chain, err := readRotations(ctx, tx, l, pending)
 		if err == nil && len(chain) == 0 {
 			err = fmt.Errorf("%w: it has kept its first key", ErrNotFound)
 		}
@@ -177,8 +187,8 @@ func (s *Store) AcceptRotations(ctx context.Context, origin string, h Handover) 
 		refusal, err = s.handedOver(ctx, tx, l, h)
 		return err
 	})
-	if err == nil {
-		err = refusal
+	if err == nil && refusal != nil {
+		err = errors.Join(refusal, s.fileEvidence(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("accept rotations of corpus %.200q: %w", origin, err)
@@ -289,6 +299,31 @@ const (
 	// rivalRotation is the place of the second of them in the chain: outside it.
 	rivalRotation = -1
 )
+
+// readFork returns the two rotations of one key that have frozen a log.
+func readFork(ctx context.Context, tx *sql.Tx, l *log) (e proof.Evidence, err error) {
+	var note []byte
+	err = tx.QueryRowContext(ctx, "SELECT note FROM rotation WHERE corpus = ? AND seq = ?", l.id, rivalRotation).Scan(&note)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return e, err
+	}
+	chain, err := readRotations(ctx, tx, l, true)
+	if err != nil {
+		return e, err
+	}
+	rival, err := proof.ParseRotation(note)
+	for _, r := range chain {
+		if err != nil || *r.Old != *rival.Old || string(r.Text()) == string(rival.Text()) {
+			continue
+		}
+		e = proof.Evidence{Kind: proof.RotationFork, Older: r.Note(), Newer: rival.Note()}
+		if rival.Head.Size < r.Head.Size {
+			e.Older, e.Newer = e.Newer, e.Older
+		}
+		return e, nil
+	}
+	return e, fmt.Errorf("%w: %s is frozen for two rotations of one key, which are not there", ErrCorrupt, l.origin)
+}
 
 // leadsOn returns the rotations that are new here: those that lead on from
 // the pinned key or, where none is known, those that lead to it.

@@ -221,11 +221,96 @@ func checkMoved(t *testing.T, s *Store, m *model, old, next, thief *proof.Signer
 	if !errors.Is(err, ErrEquivocation) || !errors.Is(err, ErrFrozen) {
 		t.Errorf("two rotations of one key: %v", err)
 	}
+	wantFork(t, s, m.origin(), next.Verifier(), old.Verifier(), thief.Verifier())
 	if _, err := s.ExtendFrom(ctx, m.origin(), h.Note, m.from(12)); !errors.Is(err, ErrFrozen) {
 		t.Errorf("a frozen corpus takes a head: %v", err)
 	}
 	if info, _ := s.Lookup(ctx, m.origin()); !info.Frozen || info.Key != next.Verifier().String() {
 		t.Errorf("%+v", info)
+	}
+}
+
+// wantFork checks that two rotations of one key are kept, and in a file that
+// each of their keys verifies.
+func wantFork(t *testing.T, s *Store, origin string, keys ...*proof.Verifier) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "evidence")
+	if err := s.FileEvidence(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := s.Evidence(t.Context(), origin)
+	if err != nil || len(kept) != 1 || kept[0].Kind != proof.RotationFork {
+		t.Fatalf("%d kept, %v", len(kept), err)
+	}
+	name, err := kept[0].FileName()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := proof.ParseEvidence([]byte(folder(t, dir)[name]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range keys {
+		if f, err := e.Verify(v); err != nil || f.Replaced == nil {
+			t.Errorf("%+v, %v", f, err)
+		}
+	}
+}
+
+// A follower that has moved to the new key and holds records under the old
+// one's head meets a head of the new key that contradicts them.
+func TestHeadsOfTheOldAndTheNewKeyThatContradictFreeze(t *testing.T) {
+	ctx := context.Background()
+	m := newModelOf(t, "main", 12)
+	old, next := m.signer, testSigner(t, "main", 2)
+	lie := m.fork(3)
+	for _, r := range numbered(9, 200) {
+		lie.write(r)
+	}
+	r, err := proof.MakeRotation(m.head(8), old, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []uint64{4, 5} { // below the stored head, and as large
+		s := newStore(t)
+		dir := filepath.Join(t.TempDir(), "evidence")
+		if err := s.FileEvidence(ctx, dir); err != nil {
+			t.Fatal(err)
+		}
+		followTo(t, s, m, 5)
+		if err := s.AcceptRotations(ctx, m.origin(), Handover{
+			Rotations: r.Note(), Statement: []byte("two"), Note: noteBy(t, m, 12, next),
+			Paths: map[uint64][]merkle.Hash{5: m.consistency(5, 12), 8: m.consistency(8, 12)},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.RememberHead(ctx, m.origin(), noteBy(t, lie, size, next), nil); !errors.Is(err, ErrEquivocation) || errors.Is(err, ErrCorrupt) {
+			t.Fatalf("at size %d: %v", size, err)
+		}
+		file, err := s.KnownRotations(ctx, m.origin())
+		if err != nil {
+			t.Fatal(err)
+		}
+		chain, err := proof.ParseRotations(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := folder(t, dir)
+		for name, text := range files {
+			e, err := proof.ParseEvidence([]byte(text))
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			for _, v := range []*proof.Verifier{old.Verifier(), next.Verifier()} {
+				if f, err := e.Verify(v, chain...); err != nil || f.Kind != proof.Equivocation {
+					t.Errorf("%s: %+v, %v", name, f, err)
+				}
+			}
+		}
+		if len(files) != 1 {
+			t.Errorf("%d files", len(files))
+		}
+		checkClean(t, s)
 	}
 }
 
