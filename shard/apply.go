@@ -40,8 +40,12 @@ func newApplier(f *File, tx *sql.Tx) (*applier, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &applier{tx: tx, state: s, codec: f.codec, origins: make(map[string]int64)}
-	a.index = f.indexer.begin(tx, &a.state)
+	a := &applier{tx: tx, state: s, codec: &f.codec, origins: make(map[string]int64)}
+	a.index, _ = f.indexers.Get().(*indexer)
+	if a.index == nil {
+		a.index = new(indexer)
+	}
+	a.index.begin(tx, &a.state)
 	a.state.generation++
 	err = tx.QueryRowContext(background, "SELECT coalesce((SELECT id + chunks FROM documents ORDER BY id DESC LIMIT 1), 1)").Scan(&a.next)
 	return a, err
@@ -66,7 +70,11 @@ func (f *File) apply(ctx context.Context, tx *sql.Tx, changes []change, retire [
 			return err
 		}
 	}
-	return a.finish()
+	if err := a.finish(); err != nil {
+		return err
+	}
+	f.indexers.Put(a.index)
+	return nil
 }
 
 // finish writes the index and the counters.

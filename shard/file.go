@@ -32,8 +32,7 @@ type File struct {
 	overlaps *overlapCache
 	index    *invertedCache
 	filtered *filterCache
-	codec    *codec
-	indexer  indexer // of the transaction that writes; only one does
+	*workshop
 }
 
 // OpenFile opens a file of ours for reading and writing, and creates it where
@@ -113,7 +112,7 @@ func attachFile(path string, kind Kind, version uint32, schema string) (_ *File,
 }
 
 func newFile(path string, kind Kind) *File {
-	f := &File{path: path, kind: kind, turn: make(chan struct{}, 1), verified: newRootCache(), overlaps: newOverlapCache(), index: newInvertedCache(), filtered: new(filterCache), codec: new(codec)}
+	f := &File{path: path, kind: kind, turn: make(chan struct{}, 1), verified: newRootCache(), overlaps: newOverlapCache(), index: newInvertedCache(), filtered: new(filterCache), workshop: new(workshop)}
 	f.turn <- struct{}{}
 	return f
 }

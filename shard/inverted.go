@@ -142,14 +142,12 @@ type indexer struct {
 	insert *sql.Stmt
 }
 
-// begin makes the indexer ready for a transaction: the last one may have
-// ended anywhere.
-func (x *indexer) begin(tx *sql.Tx, s *state) *indexer {
+// begin makes the indexer ready for a transaction.
+func (x *indexer) begin(tx *sql.Tx, s *state) {
 	x.tx, x.state, x.insert = tx, s, nil
 	x.added.Reset()
 	x.counts[0].Reset()
 	x.counts[1].Reset()
-	return x
 }
 
 // add adds the chunks of a new document, whose id is behind those of all

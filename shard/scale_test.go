@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,8 +17,14 @@ import (
 	"arborist/document"
 )
 
-// scaleBytes is how much real text the benchmarks at scale take.
-const scaleBytes = 48 << 20
+// scaleBytes is how much real text the benchmark at scale takes: 48 MiB, or as
+// many as the environment variable BENCH_MB says.
+func scaleBytes() int {
+	if mb, err := strconv.Atoi(os.Getenv("BENCH_MB")); err == nil && mb > 0 {
+		return mb << 20
+	}
+	return 48 << 20
+}
 
 // machineTexts returns texts of this machine, most of them documentation and
 // source code, up to a number of bytes.
@@ -74,7 +81,7 @@ func fileBytes(b *testing.B, pattern string) (n int64) {
 // BenchmarkScale ingests real text into 16 shards and into one plain FTS5
 // table with content, then asks both the same queries. Run it with -benchtime 1x.
 func BenchmarkScale(b *testing.B) {
-	texts, size := machineTexts(b, scaleBytes)
+	texts, size := machineTexts(b, scaleBytes())
 	for b.Loop() {
 		dir := b.TempDir()
 		if err := CreateShared(filepath.Join(dir, "shards"), 16); err != nil {

@@ -162,6 +162,9 @@ func openFiles(dir string) (files []*File, err error) {
 	if err != nil {
 		return nil, errors.Join(err, closeFiles(files))
 	}
+	for _, f := range files {
+		f.workshop = files[0].workshop
+	}
 	return files, nil
 }
 

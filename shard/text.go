@@ -38,6 +38,12 @@ type codec struct {
 	dec  *zstd.Decoder
 }
 
+// A workshop is what the files of a set use to write and read, together.
+type workshop struct {
+	codec    codec
+	indexers sync.Pool // of *indexer, which keep their buffers and their vocabulary
+}
+
 func (c *codec) open() error {
 	c.once.Do(func() {
 		n := runtime.GOMAXPROCS(0)

@@ -48,6 +48,9 @@ func (b *Builder) Term(term []byte) {
 		b.used = append(b.used, id)
 	}
 	b.count[id]++
+	if len(b.words) == cap(b.words) {
+		b.words = slices.Grow(b.words, max(len(b.words), 1<<14))
+	}
 	b.words = append(b.words, occurrence{id, uint32(b.Passages()), b.length})
 	b.length++
 }
@@ -154,8 +157,8 @@ func (b *Builder) sort() (order []uint32, ends []int) {
 // A Builder that is used again keeps its vocabulary and its buffers, up to
 // these sizes: most of the words of the next passages are in it already.
 const (
-	keptTerms       = 1 << 15
-	keptOccurrences = 1 << 17
+	keptTerms       = 1 << 17
+	keptOccurrences = 1 << 19
 )
 
 // Reset forgets passages that were not written.
