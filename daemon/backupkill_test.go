@@ -29,9 +29,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child backs a home up, or restores it, and waits for a line of its input
+// child backs a home up, restores it or rotates a key of it. For the first two it waits for a line of its input
 // after each piece of progress, so that it can be killed at each of them.
 func child(order []string) error {
+	if order[0] == "rotate" {
+		return rotateInChild(Home(order[1]))
+	}
 	in := bufio.NewReader(os.Stdin)
 	fn := func(p api.Progress) {
 		fmt.Println(p.Stage, p.Done)

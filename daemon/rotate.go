@@ -11,6 +11,7 @@ import (
 
 	"arborist/daemon/api"
 	"arborist/proof"
+	"arborist/shard"
 	"arborist/shard/corpus"
 )
 
@@ -70,21 +71,13 @@ func settleKeys(home Home, info corpus.Info) error {
 	if err := os.Link(path, home.OldCorpusKey(info.Name)); err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the replaced key: %w", err)
 	}
-	if err := syncFolder(home.Keys()); err != nil {
+	if err := shard.SyncFolder(home.Keys()); err != nil {
 		return err
 	}
 	if err := os.Rename(home.NextCorpusKey(info.Name), path); err != nil {
 		return fmt.Errorf("name the new key: %w", err)
 	}
-	return syncFolder(home.Keys())
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return shard.SyncFolder(home.Keys())
 }
 
 // RotateCorpus implements [api.Corpora]. The new key is durable on disk before
@@ -134,7 +127,7 @@ func nextSigner(home Home, info corpus.Info) (*proof.Signer, error) {
 	if err := writeNew(path, []byte(s.PrivateKey()+"\n")); err != nil {
 		return nil, fmt.Errorf("write the new key of corpus %s: %w", info.Name, err)
 	}
-	return s, syncFolder(home.Keys())
+	return s, nil
 }
 
 // RetireCorpusKey implements [api.Corpora]. The file is removed; what the disk
@@ -155,7 +148,7 @@ func (n *Node) RetireCorpusKey(ctx context.Context, name string) (api.CorpusInfo
 	if err != nil {
 		return api.CorpusInfo{}, explain(err)
 	}
-	return corpusInfo(info), explain(syncFolder(n.home.Keys()))
+	return corpusInfo(info), explain(shard.SyncFolder(n.home.Keys()))
 }
 
 // CorpusRotations implements [api.Corpora].
