@@ -29,7 +29,7 @@ const (
 // Query implements [api.Finder]. Every hit was verified against its own proof.
 func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryResult, err error) {
 	start := time.Now()
-	q := shard.Query{Text: req.Text, Limit: req.Limit, Offset: req.Offset, AllVersions: req.AllVersions}
+	q := shard.Query{Text: req.Text, Limit: req.Limit, Offset: req.Offset, AllVersions: req.AllVersions, Any: req.Any}
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}

@@ -75,6 +75,7 @@ file as well, which arborist-verify checks.`,
 	f.StringArrayVar(&req.IncludeShards, "include-shard", nil, "search this shard file too")
 	f.BoolVar(&req.NoCrawlDB, "no-crawl-db", false, "leave the private crawl db out")
 	f.StringVar(&req.Corpus, "corpus", "", "only documents of this corpus")
+	f.BoolVar(&req.Any, "any", false, "passages with any of the words, without looking for all of them first")
 	f.BoolVar(&req.AllVersions, "all-versions", false, "also versions that were replaced or withdrawn")
 	f.StringVar(&bundle, "bundle", "", "write the page's hits with their proofs to this file")
 	return cmd

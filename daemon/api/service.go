@@ -182,6 +182,7 @@ type QueryRequest struct {
 	IncludeShards []string `json:"include_shards,omitempty"` // foreign files beside ours
 	NoCrawlDB     bool     `json:"no_crawl_db,omitempty"`
 	AllVersions   bool     `json:"all_versions,omitempty"` // also what is current nowhere any more
+	Any           bool     `json:"any,omitempty"`          // passages with any of the words, without looking for all first
 	Bundle        bool     `json:"bundle,omitempty"`       // also all hits of the page in one proof file
 }
 
