@@ -16,6 +16,41 @@ type ExpectBundle struct {
 	// origin is the key's name. Of several keys of one name, one must have signed
 	// it. Logs without a key are reported as not checked.
 	Keys []*Verifier
+	// Rotations of the key of one corpus, of which a key is given: as in
+	// [Expect], any key of their chain may have signed its log.
+	Rotations []Rotation
+	// Witnesses that must have cosigned each log that has a key, and how many
+	// of them: as in [Expect].
+	Witnesses []*Cosigner
+	Quorum    int
+}
+
+// Check is [Expect.Check] for what is expected of each log.
+func (e ExpectBundle) Check() error {
+	rotated := len(e.Rotations) == 0
+	if len(e.Keys) == 0 && rotated {
+		return Expect{Witnesses: e.Witnesses, Quorum: e.Quorum}.Check()
+	}
+	for _, key := range e.Keys {
+		log := e.of(key)
+		rotated = rotated || len(log.Rotations) > 0
+		if err := log.Check(); err != nil {
+			return err
+		}
+	}
+	if !rotated {
+		return fmt.Errorf("%w: rotations of %s are given and no key of it", ErrExpect, e.Rotations[0].Old.name)
+	}
+	return nil
+}
+
+// of returns what is expected of a log that a key shall have signed.
+func (e ExpectBundle) of(key *Verifier) Expect {
+	log := Expect{Key: key, Witnesses: e.Witnesses, Quorum: e.Quorum}
+	if len(e.Rotations) > 0 && e.Rotations[0].Old.name == key.name {
+		log.Rotations = e.Rotations
+	}
+	return log
 }
 
 // BundleClaims is what a verified bundle shows.
@@ -39,8 +74,8 @@ type CorpusClaim struct {
 // all of its single proofs ([Bundle.Proofs]) verify.
 //
 // Errors wrap one of this package's: [ErrTampered], [ErrFormat],
-// [ErrTooLarge], [ErrUnknownKey], [ErrSignature], [ErrOrigin] or
-// [ErrNotLogged].
+// [ErrTooLarge], [ErrUnknownKey], [ErrRotation], [ErrSignature], [ErrOrigin],
+// [ErrNotLogged], [ErrWitness] or, where e itself is at fault, [ErrExpect].
 func VerifyBundle(b *Bundle, e ExpectBundle) (BundleClaims, error) {
 	return new(Checker).VerifyBundle(b, e)
 }
@@ -55,12 +90,15 @@ func (k *Checker) VerifyBundle(b *Bundle, e ExpectBundle) (BundleClaims, error) 
 }
 
 func (k *Checker) verifyBundle(b *Bundle, e ExpectBundle) (claims BundleClaims, err error) {
-	var signers []*Verifier // of the logs; nil where not checked
+	if err := e.Check(); err != nil {
+		return claims, err
+	}
+	var logs []openedLog
 	parts, err := b.check(func(note []byte) (Checkpoint, error) {
-		head, signer, err := k.openAny(note, e.Keys)
-		signers = append(signers, signer)
-		claims.Corpora = append(claims.Corpora, CorpusClaim{Origin: head.Origin, Size: head.Size, SignatureChecked: signer != nil})
-		return head, err
+		l, err := k.openAny(note, e)
+		logs = append(logs, l)
+		claims.Corpora = append(claims.Corpora, CorpusClaim{Origin: l.head.Origin, Size: l.head.Size, SignatureChecked: l.signed != nil})
+		return l.head, err
 	})
 	if err == nil {
 		err = e.used(parts.heads)
@@ -72,23 +110,23 @@ func (k *Checker) verifyBundle(b *Bundle, e ExpectBundle) (claims BundleClaims, 
 	number := 0
 	for i := range b.Logs {
 		l, corpus := &b.Logs[i], &claims.Corpora[i]
-		lines := parts.lines[number : number+len(l.Documents)]
-		if err := l.verify(parts.heads[i], lines); err != nil {
+		if err := l.verify(parts.heads[i], parts.lines[number:number+len(l.Documents)]); err != nil {
+			return claims, err
+		}
+		shared, err := k.claimOf(l.Note, logs[i])
+		if err != nil {
 			return claims, err
 		}
 		for j := range l.Documents {
-			claim := Claim{ID: parts.headers[number].id, Logged: true}
-			if corpus.SignatureChecked {
-				entry := Inclusion{Index: l.Documents[j].Index}
-				if err := claim.vouch(parts.heads[i], entry, *l.Documents[j].Record); err != nil {
-					return claims, err
-				}
-				if err := k.witnessed(l.Note, &Expect{Key: signers[i]}, 0, &claim); err != nil {
+			d, claim := &l.Documents[j], shared
+			claim.ID = parts.headers[number].id
+			if logs[i].signed != nil {
+				if err := claim.vouch(parts.heads[i], Inclusion{Index: d.Index}, *d.Record); err != nil {
 					return claims, err
 				}
 			}
-			corpus.Hits += len(l.Documents[j].Passages)
-			if err := l.Documents[j].verify(number, claim, at); err != nil {
+			corpus.Hits += len(d.Passages)
+			if err := d.verify(number, claim, at); err != nil {
 				return claims, err
 			}
 			number++
@@ -104,6 +142,21 @@ func (k *Checker) verifyBundle(b *Bundle, e ExpectBundle) (claims BundleClaims, 
 		claims.Hits = append(claims.Hits, at[h])
 	}
 	return claims, nil
+}
+
+// claimOf returns what the note of a log says of all that the log lists: which
+// key has signed and who has cosigned.
+func (k *Checker) claimOf(note []byte, l openedLog) (Claim, error) {
+	claim := Claim{Logged: true}
+	if l.signed == nil {
+		return claim, nil
+	}
+	claim.KeyReplaced, claim.KeyReplacedAt, claim.KeySuccessor = l.use.replaced, l.use.at, l.use.successor
+	given, err := l.signed.checkWitnesses()
+	if err != nil {
+		return claim, err
+	}
+	return claim, k.witnessed(note, l.signed, given, &claim)
 }
 
 // used checks that each key has a log to check. Otherwise a changed origin would
@@ -159,31 +212,39 @@ func (d *BundleDocument) leaves() []merkle.Hash {
 	return leaves
 }
 
+// An openedLog is what opening the note of a log gives.
+type openedLog struct {
+	head   Checkpoint
+	signed *Expect // what its key had to meet; nil where no key was given
+	use    keyUse
+}
+
 // openAny opens a note with the keys that are named after its origin: one of
-// them must have signed, and no line of any may be wrong. It returns the first
-// that has signed. Where no key has that name it gives the checkpoint as it
-// stands, and no signer.
-func (k *Checker) openAny(note []byte, keys []*Verifier) (c Checkpoint, signer *Verifier, err error) {
-	if c, err = ReadCheckpoint(note); err != nil {
-		return c, nil, err
+// them, or of the chain that it is in, must have signed, and no line of any may
+// be wrong. The first that has signed counts. Where no key has that name it
+// gives the checkpoint as it stands.
+func (k *Checker) openAny(note []byte, e ExpectBundle) (l openedLog, err error) {
+	if l.head, err = ReadCheckpoint(note); err != nil {
+		return l, err
 	}
 	var unknown error
-	for _, key := range keys {
-		if key.name != c.Origin {
+	for _, key := range e.Keys {
+		if key.name != l.head.Origin {
 			continue
 		}
-		switch _, err := k.open(note, key); {
-		case err == nil && signer == nil:
-			signer = key
+		log := e.of(key)
+		switch _, use, err := openChain(note, key, log.Rotations, k.open); {
+		case err == nil && l.signed == nil:
+			l.signed, l.use = &log, use
 		case err == nil: // one is enough
 		case errors.Is(err, ErrUnknownKey):
 			unknown = err
 		default:
-			return c, nil, err
+			return l, err
 		}
 	}
-	if signer != nil {
+	if l.signed != nil {
 		unknown = nil
 	}
-	return c, signer, unknown
+	return l, unknown
 }

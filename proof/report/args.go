@@ -32,8 +32,9 @@ usage: arborist-verify [flags] FILE        ("-" reads standard input)
                 nothing without --key, takes --rotations
   --json        one JSON object, errors too
 
---rotations, --witness, --root, --id and --text are for proofs of one passage,
-not for bundles.
+Of a bundle, --rotations are of one of its corpora, and the witnesses must have
+cosigned the head of each corpus that has a key. --root, --id and --text are for
+proofs of one passage, not for bundles.
 
 exit codes: 0 verified, 1 a file cannot be read, 2 usage, 4 not verified
 limits: 4 MiB for a proof, 16 MiB for a bundle, 1 MiB for the passage

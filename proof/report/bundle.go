@@ -55,20 +55,26 @@ func NewBundleResult(c proof.BundleClaims) BundleResult {
 // checkBundle verifies a bundle. Its hits are of many documents and have their
 // passages with them, so what fixes one document or one passage is refused
 // rather than left unused.
-func (o Options) checkBundle(file []byte, keys []*proof.Verifier) (BundleResult, error) {
+func (o Options) checkBundle(file []byte, e proof.Expect, keys []*proof.Verifier) (r BundleResult, err error) {
 	switch {
 	case o.Root != "" || o.ID != "" || o.Text != "":
 		return BundleResult{}, usage("--root, --id and --text are for the proof of one passage, and this is a bundle",
 			"leave them out: the result names the root and ID of every hit")
-	case o.Rotations != "" || len(o.Witnesses) > 0:
-		return BundleResult{}, usage("--rotations, --witness and --quorum are for the proof of one passage, and this is a bundle",
-			"leave them out, and pass each key that may have signed with --key")
+	}
+	if o.Rotations != "" {
+		if e.Rotations, err = readRotations(o.Rotations); err != nil {
+			return BundleResult{}, err
+		}
+	}
+	of := proof.ExpectBundle{Keys: keys, Rotations: e.Rotations, Witnesses: e.Witnesses, Quorum: e.Quorum}
+	if err := of.Check(); err != nil {
+		return BundleResult{}, usage(err.Error(), "pass --key for each corpus that --rotations, --witness and --quorum are about, and no witness that is a publisher")
 	}
 	b, err := proof.ParseBundle(cutLineEnd(file))
 	if err != nil {
 		return BundleResult{}, err
 	}
-	claims, err := proof.VerifyBundle(b, proof.ExpectBundle{Keys: keys})
+	claims, err := proof.VerifyBundle(b, of)
 	if err != nil {
 		return BundleResult{}, err
 	}

@@ -99,7 +99,8 @@ func TestEveryFaultOfABundleHasItsCode(t *testing.T) {
 		{"huge", []string{f.write(t, "huge", append(read(t, name), make([]byte, proof.MaxBundle)...))}, 4, "too_large"},
 		{"--root", []string{name, "--root", root}, 2, ""},
 		{"--id", []string{name, "--id", f.header.ID().String()}, 2, ""},
-		{"--rotations", []string{name, "--key", f.key, "--rotations", f.passage}, 2, ""},
+		{"--rotations", []string{name, "--key", f.key, "--rotations", f.passage}, 4, "bad_rotations"},
+		{"--rotations without --key", []string{name, "--rotations", f.passage}, 2, ""},
 		{"--text", []string{name, "--text", f.passage}, 2, ""},
 		{"a key that is none", []string{name, "--key", f.key, "--key", "x"}, 2, ""},
 	} {

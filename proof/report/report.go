@@ -122,7 +122,7 @@ func (o Options) check(stdin io.Reader) (print func(io.Writer) error, err error)
 		return nil, err
 	}
 	if proof.IsBundle(file) {
-		r, err := o.checkBundle(file, keys)
+		r, err := o.checkBundle(file, e, keys)
 		return func(w io.Writer) error { return PrintBundle(w, r, o.JSON) }, err
 	}
 	c, err := o.checkProof(file, e, keys, stdin)
@@ -149,6 +149,9 @@ func (o Options) checkProof(file []byte, e proof.Expect, keys []*proof.Verifier,
 			return c, err
 		}
 	}
+	if o.Rotations != "" && len(keys) > 1 {
+		return c, usage("--rotations with several keys", "pass one key of the corpus that you know: the rotations name the others")
+	}
 	if o.Rotations != "" {
 		if e.Rotations, err = readRotations(o.Rotations); err != nil {
 			return c, err
@@ -169,11 +172,8 @@ func (o Options) expect() (e proof.Expect, keys []*proof.Verifier, err error) {
 	if o.File == "-" && o.Text == "-" {
 		return e, nil, usage("both the proof and --text are standard input", "give one of them as a file")
 	}
-	switch {
-	case o.Rotations != "" && len(o.Keys) == 0:
+	if o.Rotations != "" && len(o.Keys) == 0 {
 		return e, nil, usage("--rotations without --key", "pass one key of the corpus that you know: rotations alone vouch for nothing")
-	case o.Rotations != "" && len(o.Keys) > 1:
-		return e, nil, usage("--rotations with several keys", "pass one key of the corpus that you know: the rotations name the others")
 	}
 	for _, text := range o.Keys {
 		key, err := proof.ParseVerifier(text)

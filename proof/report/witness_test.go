@@ -66,6 +66,22 @@ func TestWitnessFlags(t *testing.T) {
 	if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	p, err := proof.Parse([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := proof.NewBundle([]*proof.Proof{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := b.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundled := filepath.Join(t.TempDir(), "b")
+	if err := os.WriteFile(bundled, bundle, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, row := range []struct {
 		name string
 		args []string
@@ -86,10 +102,12 @@ func TestWitnessFlags(t *testing.T) {
 		{"quorum spelled twice", []string{"--key", key, "--witness", witness, "--quorum", "01"}, 2, "not a number from 1"},
 		{"empty witness", []string{"--key", key, "--witness", ""}, 2, "it is empty"},
 	} {
-		var out, errs bytes.Buffer
-		exit := Main(append(row.args, "--json", name), strings.NewReader(""), &out, &errs)
-		if exit != row.exit || !strings.Contains(out.String(), row.want) {
-			t.Errorf("%s: exit %d, %s%s; want %d and %q", row.name, exit, out.String(), errs.String(), row.exit, row.want)
+		for _, name := range []string{name, bundled} {
+			var out, errs bytes.Buffer
+			exit := Main(append(row.args, "--json", name), strings.NewReader(""), &out, &errs)
+			if exit != row.exit || !strings.Contains(out.String(), row.want) {
+				t.Errorf("%s, %s: exit %d, %s%s; want %d and %q", row.name, filepath.Base(name), exit, out.String(), errs.String(), row.exit, row.want)
+			}
 		}
 	}
 	var out, errs bytes.Buffer
