@@ -21,6 +21,7 @@ const (
 	writing   access = iota // the one writer
 	reading                 // beside the writer
 	immutable               // a file that nobody writes: no locks, no sidecars
+	adopted                 // one of very many such files
 	creating                // a new file, before it is in WAL mode
 	memory                  // no file at all
 )
@@ -49,7 +50,7 @@ func connect(path string, how access) (*sql.DB, error) {
 		params.Set("_txlock", "immediate")
 	case reading:
 		params.Set("mode", "ro")
-	case immutable:
+	case immutable, adopted:
 		params.Set("mode", "ro")
 		params.Set("immutable", "1")
 	case memory:
@@ -93,7 +94,7 @@ func settle(c *sqlite3.SQLiteConn, how access) error {
 	c.SetLimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 64)
 	c.SetLimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
 	c.SetLimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
-	if how == reading || how == immutable {
+	if how == reading || how == immutable || how == adopted {
 		c.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 	}
 	settings := "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;" +
@@ -101,6 +102,9 @@ func settle(c *sqlite3.SQLiteConn, how access) error {
 	switch how {
 	case reading, immutable:
 		settings += " PRAGMA query_only=ON;"
+	case adopted:
+		// The pages that SQLite keeps, 2 MB otherwise: in KiB.
+		settings += " PRAGMA query_only=ON; PRAGMA cache_size=-256;"
 	case writing:
 		// The log would keep the size of the largest transaction for ever.
 		settings += " PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=8388608;"

@@ -25,14 +25,14 @@ const maxForeignCheck = time.Minute
 // The file must not change while it is open. Errors name the file and wrap
 // [ErrKind], [ErrNewer], [ErrUnsafe], [ErrCorrupt] or [ErrNotFound].
 func OpenForeign(path string) (*File, error) {
-	f, err := openForeign(path)
+	f, err := openForeign(path, immutable)
 	if err != nil {
 		return nil, named(path, fmt.Errorf("open foreign shard: %w", err))
 	}
 	return f, nil
 }
 
-func openForeign(path string) (_ *File, err error) {
+func openForeign(path string, how access) (_ *File, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func openForeign(path string) (_ *File, err error) {
 			f.Close()
 		}
 	}()
-	if f.reader, err = connect(path, immutable); err != nil {
+	if f.reader, err = connect(path, how); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maxForeignCheck)

@@ -87,6 +87,7 @@ func ours(t testing.TB) *File {
 // wanted and the file's name; no hit may come from it; our own file answers.
 func mustBeRefused(t *testing.T, own *File, path string, want error) {
 	t.Helper()
+	mustNotBeAdopted(t, path, want)
 	start := time.Now()
 	f, err := OpenForeign(path)
 	if err == nil {
