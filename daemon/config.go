@@ -44,6 +44,11 @@ type Config struct {
 		// environment variable CRAWL_DB overrides it.
 		DB string `toml:"db"`
 	} `toml:"crawl"`
+	Attach struct {
+		// MaxBytes is the size of the largest file that attach takes. Default:
+		// 64 GiB.
+		MaxBytes int64 `toml:"max_bytes"`
+	} `toml:"attach"`
 }
 
 const newConfig = `# Arborist home. The format number is Arborist's own: leave it.
@@ -61,6 +66,10 @@ format = 1
 [crawl]
 # How the crawler names itself to web servers, with a way to reach you.
 # user_agent = "Arborist/0.1 (+https://example.org/contact)"
+
+[attach]
+# The largest shard file that arborist attach takes.
+# max_bytes = 68719476736
 `
 
 func readConfig(path string) (cfg Config, err error) {
@@ -101,6 +110,9 @@ func readConfig(path string) (cfg Config, err error) {
 	if m := cfg.Peer.HeadsEveryMinutes; m < 0 || m > maxHeadsEvery || m == 0 && meta.IsDefined("peer", "heads_every_minutes") {
 		return cfg, configError(path, fmt.Errorf("peer.heads_every_minutes is %d, want 1 to %d", m, maxHeadsEvery))
 	}
+	if m := cfg.Attach.MaxBytes; m < 0 || m == 0 && meta.IsDefined("attach", "max_bytes") {
+		return cfg, configError(path, fmt.Errorf("attach.max_bytes is %d, want 1 or more", m))
+	}
 	if cfg.Format < 1 {
 		return cfg, configError(path, fmt.Errorf("format is %d, want %d", cfg.Format, homeFormat))
 	}
@@ -116,6 +128,14 @@ func (c Config) headsEvery() time.Duration {
 		minutes = defaultHeadsEvery
 	}
 	return time.Duration(minutes) * time.Minute
+}
+
+// attachLimit is in bytes.
+func (c Config) attachLimit() int64 {
+	if c.Attach.MaxBytes == 0 {
+		return 64 << 30
+	}
+	return c.Attach.MaxBytes
 }
 
 func configError(path string, err error) error {

@@ -34,6 +34,7 @@ func explanations() []explanation {
 		{corpus.ErrCorrupt, api.CodeInvalid, "see what else is damaged: arborist check"},
 		{shard.ErrKind, api.CodeInvalid, "give a shard file, such as HOME/shards/00.db"},
 		{shard.ErrUnsafe, api.CodeDenied, "copy it to a plain file of its own"},
+		{shard.ErrTooLarge, api.CodeInvalid, ""},
 		{shard.ErrSet, api.CodeInvalid, "bring the missing file back from a backup"},
 		{shard.ErrNotFound, api.CodeNotFound, "see what is here: arborist query WORDS"},
 

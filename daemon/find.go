@@ -54,6 +54,7 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 		return res, explain(err)
 	}
 	res = api.QueryResult{Hits: []api.Hit{}, Total: found.Total, Mode: found.Mode}
+	res.Refused = append(res.Refused, set.failed...)
 	for _, f := range found.Refused {
 		res.Refused = append(res.Refused, api.Failure{URI: f.Path, Error: f.Err.Error()})
 	}
@@ -89,12 +90,17 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 
 // A searchSet is the files of one query and what each is to its owner.
 type searchSet struct {
-	files  []*shard.File
-	source map[*shard.File]string
-	opened []*shard.File
+	files   []*shard.File
+	source  map[*shard.File]string
+	opened  []*shard.File
+	failed  []api.Failure // attached files that cannot be opened
+	release func()        // of attached files; may be nil
 }
 
 func (s *searchSet) close() {
+	if s.release != nil {
+		s.release()
+	}
 	for _, f := range s.opened {
 		f.Close()
 	}
@@ -118,6 +124,12 @@ func (n *Node) searchSet(req api.QueryRequest) (*searchSet, error) {
 		// for one, and its words must not weigh in.
 		if !req.NoCrawlDB && req.Corpus == "" {
 			s.add(sourceCrawl, n.private.File())
+		}
+		// Nor can a stranger's file.
+		if req.Corpus == "" {
+			var files []*shard.File
+			files, s.failed, s.release = n.attached.acquire()
+			s.add(sourceFile, files...)
 		}
 	}
 	for _, path := range foreign {
@@ -238,10 +250,17 @@ func (n *Node) listing(ctx context.Context, root document.Root, name string) (st
 
 // passage finds a chunk in the shared shards, or else in the crawl db.
 func (n *Node) passage(ctx context.Context, root document.Root, index uint64) (shard.Passage, string, error) {
-	for _, store := range []struct {
+	type store struct {
 		name string
 		read func(context.Context, document.Root, uint64) (shard.Passage, error)
-	}{{sourceShared, n.shared.Passage}, {sourceCrawl, n.private.File().Passage}} {
+	}
+	stores := []store{{sourceShared, n.shared.Passage}, {sourceCrawl, n.private.File().Passage}}
+	attached, _, release := n.attached.acquire()
+	defer release()
+	for _, f := range attached {
+		stores = append(stores, store{sourceFile, f.Passage})
+	}
+	for _, store := range stores {
 		p, err := store.read(ctx, root, index)
 		if !errors.Is(err, shard.ErrNotFound) {
 			return p, store.name, explain(err)

@@ -41,6 +41,9 @@ func (h Home) CrawlDB() string { return filepath.Join(string(h), "crawl", "web.d
 // Private holds whatever is derived from private data.
 func (h Home) Private() string { return filepath.Join(string(h), "private") }
 
+// Attached holds verified copies of the foreign files that queries search too.
+func (h Home) Attached() string { return filepath.Join(string(h), "attached") }
+
 // Evidence holds what is kept against publishers, one file each.
 func (h Home) Evidence() string { return filepath.Join(string(h), "evidence") }
 

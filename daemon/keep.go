@@ -29,6 +29,7 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 	}
 	res.Problems = append(res.Problems, kept...)
 	n.setState(&res)
+	n.setAttached(&res)
 	corpora, err := n.shared.Corpora().List(ctx)
 	if err != nil {
 		return res, explain(err)
@@ -97,6 +98,43 @@ func (n *Node) Check(ctx context.Context) (api.CheckResult, error) {
 		return res, explain(err)
 	}
 	private, err := n.private.File().Check(ctx, report)
-	res.Documents = shared + private
+	if err != nil {
+		return res, explain(err)
+	}
+	attached, err := n.checkAttached(ctx, report)
+	res.Documents = shared + private + attached
 	return res, explain(err)
+}
+
+// checkAttached checks the copies of attached files.
+func (n *Node) checkAttached(ctx context.Context, report func(string)) (documents int, err error) {
+	files, failed, release := n.attached.acquire()
+	defer release()
+	for _, f := range failed {
+		report(fmt.Sprintf("attached file %s: %s", f.URI, f.Error))
+	}
+	for _, f := range files {
+		checked, err := f.Check(ctx, report)
+		if documents += checked; err != nil {
+			return documents, err
+		}
+	}
+	return documents, nil
+}
+
+// setAttached puts the attached files into a status, with what is wrong with
+// their list or any of them.
+func (n *Node) setAttached(res *api.StatusResult) {
+	res.Attached = []api.AttachedFile{}
+	list, err := n.attached.listed()
+	if err != nil {
+		res.Problems = append(res.Problems, err.Error())
+		return
+	}
+	res.Attached = append(res.Attached, list...)
+	_, failed, release := n.attached.acquire()
+	defer release()
+	for _, f := range failed {
+		res.Problems = append(res.Problems, fmt.Sprintf("attached file %s is not searched: %s: attach it again, or run `arborist detach %s`", f.URI, f.Error, f.URI))
+	}
 }

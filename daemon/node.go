@@ -40,16 +40,17 @@ type Options struct {
 
 // A Node is an open home. It implements [api.Service].
 type Node struct {
-	home    Home
-	cfg     Config
-	listen  []string
-	log     *slog.Logger
-	lock    *lock
-	id      string
-	shared  *shard.Shared
-	private *crawl.Private
-	crawlDB string
-	reserve *reserve
+	home     Home
+	cfg      Config
+	listen   []string
+	log      *slog.Logger
+	lock     *lock
+	id       string
+	shared   *shard.Shared
+	private  *crawl.Private
+	crawlDB  string
+	reserve  *reserve
+	attached *attachments
 
 	witnesses []*proof.Cosigner // of config.toml
 	witnessMu sync.Mutex        // held while the witness key is made
@@ -125,6 +126,7 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 	if err = n.startWitnessing(ctx); err != nil {
 		return nil, err
 	}
+	n.attached = openAttachments(opts.Home)
 	n.crawlDB = crawlDBPath(opts.Home, cfg)
 	if n.private, err = crawl.OpenPrivate(n.crawlDB); err != nil {
 		return nil, err
@@ -165,6 +167,9 @@ func (n *Node) Close() error {
 	}
 	if n.net != nil {
 		errs = append(errs, n.net.Close())
+	}
+	if n.attached != nil {
+		n.attached.close()
 	}
 	if n.private != nil {
 		errs = append(errs, n.private.Close())

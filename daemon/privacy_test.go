@@ -62,6 +62,13 @@ func newTwins(t *testing.T) twins {
 		writeFile(t, filepath.Join(private, fmt.Sprintf("s%d.md", i)), privateText(i))
 	}
 	add(t, tw.full, api.AddRequest{Paths: []string{private}, Private: true})
+	// Attached files are as private, also one that its maker shared.
+	for _, kind := range []shard.Kind{shard.KindShared, shard.KindPrivate} {
+		file := donorFile(t, kind, privateText(0), privateText(1), fmt.Sprintf("Attached granite, of a %s file.", kind))
+		if _, err := tw.full.Attach(t.Context(), file); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, n := range []*Node{tw.full, tw.empty} {
 		if err := n.listenForPeers(); err != nil {
 			t.Fatal(err)

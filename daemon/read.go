@@ -16,10 +16,25 @@ func (n *Node) Text(ctx context.Context, root document.Root) ([]byte, error) {
 	if errors.Is(err, shard.ErrNotFound) {
 		d, err = n.private.File().Document(ctx, root)
 	}
+	if errors.Is(err, shard.ErrNotFound) {
+		d, err = n.attachedDocument(ctx, root)
+	}
 	if err != nil {
 		return nil, missing(root, err)
 	}
 	return d.Text(), nil
+}
+
+// attachedDocument returns a document of an attached file, hashed whole.
+func (n *Node) attachedDocument(ctx context.Context, root document.Root) (*document.Document, error) {
+	files, _, release := n.attached.acquire()
+	defer release()
+	for _, f := range files {
+		if d, err := f.Document(ctx, root); !errors.Is(err, shard.ErrNotFound) {
+			return d, err
+		}
+	}
+	return nil, fmt.Errorf("document %s: %w", root, shard.ErrNotFound)
 }
 
 // Show implements [api.Reader].
@@ -48,6 +63,15 @@ func (n *Node) Show(ctx context.Context, rootOrURI string) (res api.ShowResult, 
 		return res, explain(err)
 	}
 	res.Locations = append(versions(shared, sourceShared), versions(private, sourceCrawl)...)
+	files, _, release := n.attached.acquire()
+	defer release()
+	for _, f := range files {
+		found, err := f.Locations(ctx, root)
+		if err != nil && !errors.Is(err, shard.ErrNotFound) {
+			return res, explain(err)
+		}
+		res.Locations = append(res.Locations, versions(found, sourceFile)...)
+	}
 	return res, nil
 }
 

@@ -30,6 +30,7 @@ type File struct {
 	doubt    atomic.Bool   // guarded by the writer's connection; a sync may have failed: see surely
 	verified *rootCache    // documents hashed whole, where foreign
 	overlaps *overlapCache
+	shows    *shownCache
 	index    *invertedCache
 	filtered *filterCache
 	*workshop
@@ -112,7 +113,7 @@ func attachFile(path string, kind Kind, version uint32, schema string) (_ *File,
 }
 
 func newFile(path string, kind Kind) *File {
-	f := &File{path: path, kind: kind, turn: make(chan struct{}, 1), verified: newRootCache(), overlaps: newOverlapCache(), index: newInvertedCache(), filtered: new(filterCache), workshop: new(workshop)}
+	f := &File{path: path, kind: kind, turn: make(chan struct{}, 1), verified: newRootCache(), overlaps: newOverlapCache(), shows: new(shownCache), index: newInvertedCache(), filtered: new(filterCache), workshop: new(workshop)}
 	f.turn <- struct{}{}
 	return f
 }

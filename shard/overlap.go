@@ -187,6 +187,14 @@ func (o *overlap) update(ctx context.Context, parts [2]*part, now [2]int64) erro
 	if o.valid && o.at == now {
 		return nil
 	}
+	if !o.valid {
+		if done, err := o.inMemory(ctx, parts); err != nil {
+			return err
+		} else if done {
+			o.settle(now)
+			return nil
+		}
+	}
 	var changed []document.Root
 	if o.valid {
 		for i, p := range parts {
@@ -227,13 +235,18 @@ func (o *overlap) update(ctx context.Context, parts [2]*part, now [2]int64) erro
 			delete(o.shared, root)
 		}
 	}
+	o.settle(now)
+	return nil
+}
+
+// settle makes shared what the overlap is as of two generations.
+func (o *overlap) settle(now [2]int64) {
 	o.sides = [2][]span{}
 	for _, spans := range o.shared {
 		o.sides[0] = append(o.sides[0], spans[0])
 		o.sides[1] = append(o.sides[1], spans[1])
 	}
 	o.at, o.valid = now, true
-	return nil
 }
 
 func (p *part) roots(ctx context.Context, query string, arg int64) ([]document.Root, error) {

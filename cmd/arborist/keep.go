@@ -83,6 +83,9 @@ func printStatus(l *lines, s api.StatusResult) {
 	for _, addr := range s.Addrs {
 		l.printf("         %s", addr)
 	}
+	for _, f := range s.Attached {
+		l.printf("attached %s (%d documents, %d chunks), as %s", f.Path, f.Documents, f.Chunks, f.Name)
+	}
 	printCorpora(l, s.Corpora)
 }
 

@@ -17,7 +17,7 @@ func (a *app) queryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query TEXT…",
 		Short: "Find passages, each with its proof",
-		Long: `Find passages in every shard and in the private crawl db, in one ranking.
+		Long: `Find passages in every shard, in the private crawl db and in attached files, in one ranking.
 Nothing leaves this machine.
 
   words         found in any form: walk finds walking; all of them are wanted, and

@@ -117,6 +117,16 @@ func (c *Client) Sync(ctx context.Context, req SyncRequest, fn ProgressFunc) (Sy
 	return follow[SyncResult](ctx, c, pathPeerSync, req, fn)
 }
 
+// Attach implements [Attacher].
+func (c *Client) Attach(ctx context.Context, path string) (AttachResult, error) {
+	return ask[AttachResult](ctx, c, pathAttach, nameRequest{path})
+}
+
+// Detach implements [Attacher].
+func (c *Client) Detach(ctx context.Context, nameOrPath string) (AttachedFile, error) {
+	return ask[AttachedFile](ctx, c, pathDetach, nameRequest{nameOrPath})
+}
+
 // Status implements [Keeper].
 func (c *Client) Status(ctx context.Context) (StatusResult, error) {
 	return ask[StatusResult](ctx, c, pathStatus, empty{})

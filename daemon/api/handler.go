@@ -48,6 +48,8 @@ func Handler(s Service) http.Handler {
 	handle(pathWitnessKey, short(plain(s.WitnessKey)))
 	handle(pathPeerID, short(plain(s.PeerID)))
 	handle(pathPeerList, short(plain(s.ListPeers)))
+	handle(pathAttach, short(named(s.Attach)))
+	handle(pathDetach, short(named(s.Detach)))
 	handle(pathStatus, short(plain(s.Status)))
 	handle(pathCheck, short(plain(s.Check)))
 	handle(pathBackup, long(s.Backup))

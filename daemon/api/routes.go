@@ -28,6 +28,8 @@ const (
 	pathPeerJoin    = "/peer/join"
 	pathPeerCorpora = "/peer/corpora"
 	pathPeerSync    = "/peer/sync"
+	pathAttach      = "/attach"
+	pathDetach      = "/detach"
 	pathStatus      = "/status"
 	pathCheck       = "/check"
 	pathBackup      = "/backup"

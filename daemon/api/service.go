@@ -24,6 +24,7 @@ type Service interface {
 	Reader
 	Corpora
 	Network
+	Attacher
 	Keeper
 }
 
@@ -85,6 +86,16 @@ type Network interface {
 	// peer means all connected ones.
 	PeerCorpora(ctx context.Context, peer string) (CorporaResult, error)
 	Sync(ctx context.Context, req SyncRequest, fn ProgressFunc) (SyncResult, error)
+}
+
+// An Attacher adds files that somebody else made to what queries search. They
+// are copied, verified whole and never served to peers.
+type Attacher interface {
+	// Attach takes an absolute path. A path that is attached already is taken
+	// anew, with what the file holds now.
+	Attach(ctx context.Context, path string) (AttachResult, error)
+	// Detach takes the path that was attached, or the name of the copy.
+	Detach(ctx context.Context, nameOrPath string) (AttachedFile, error)
 }
 
 // A Keeper looks after the node itself.
@@ -440,8 +451,10 @@ type StatusResult struct {
 	Shared   StoreStatus  `json:"shared"`
 	Crawl    StoreStatus  `json:"crawl"`
 	Corpora  []CorpusInfo `json:"corpora"`
-	Peers    int          `json:"peers"`
-	Addrs    []string     `json:"addrs"`
+	// Attached files, in the order of attaching.
+	Attached []AttachedFile `json:"attached"`
+	Peers    int            `json:"peers"`
+	Addrs    []string       `json:"addrs"`
 }
 
 // StoreStatus counts what a store holds.
@@ -449,6 +462,28 @@ type StoreStatus struct {
 	Documents uint64 `json:"documents"`
 	Chunks    uint64 `json:"chunks"`
 	Bytes     uint64 `json:"bytes"` // of canonical text
+}
+
+// An AttachedFile is a verified copy of a file that somebody else made.
+type AttachedFile struct {
+	Name       string    `json:"name"` // of the copy, in HOME/attached
+	Path       string    `json:"path"` // that it was attached from
+	Kind       string    `json:"kind"` // shared or private, as its maker had it; served to nobody
+	Documents  uint64    `json:"documents"`
+	Chunks     uint64    `json:"chunks"`
+	Bytes      uint64    `json:"bytes"`      // of canonical text
+	FileBytes  int64     `json:"file_bytes"` // of the file
+	AttachedAt time.Time `json:"attached_at"`
+}
+
+// AttachResult says what was verified: all of it.
+type AttachResult struct {
+	AttachedFile
+	New       bool  `json:"new"`        // neither the path nor these bytes were attached
+	Replaced  bool  `json:"replaced"`   // the path was attached with other bytes, which are gone
+	Migrated  bool  `json:"migrated"`   // it was of an older schema version; the copy is not
+	LogBeside bool  `json:"log_beside"` // a log lay beside it: what was in that alone was left out
+	TookMS    int64 `json:"took_ms"`
 }
 
 // CheckResult reports an integrity check.
