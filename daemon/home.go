@@ -44,6 +44,9 @@ func (h Home) Private() string { return filepath.Join(string(h), "private") }
 // Attached holds verified copies of the foreign files that queries search too.
 func (h Home) Attached() string { return filepath.Join(string(h), "attached") }
 
+// Quarantine holds what a repair took out.
+func (h Home) Quarantine() string { return filepath.Join(h.Private(), "quarantine") }
+
 // Evidence holds what is kept against publishers, one file each.
 func (h Home) Evidence() string { return filepath.Join(string(h), "evidence") }
 

@@ -88,33 +88,15 @@ func storeStatus(s shard.Stats) api.StoreStatus {
 	return api.StoreStatus{Documents: s.Documents, Chunks: s.Chunks, Bytes: s.Bytes}
 }
 
-// Check implements [api.Keeper]: it re-hashes every document and compares
-// index, logs and text.
-func (n *Node) Check(ctx context.Context) (api.CheckResult, error) {
-	res := api.CheckResult{Problems: []string{}}
-	report := func(problem string) { res.Problems = append(res.Problems, problem) }
-	shared, err := n.shared.Check(ctx, report)
-	if err != nil {
-		return res, explain(err)
-	}
-	private, err := n.private.File().Check(ctx, report)
-	if err != nil {
-		return res, explain(err)
-	}
-	attached, err := n.checkAttached(ctx, report)
-	res.Documents = shared + private + attached
-	return res, explain(err)
-}
-
 // checkAttached checks the copies of attached files.
-func (n *Node) checkAttached(ctx context.Context, report func(string)) (documents int, err error) {
+func (n *Node) checkAttached(ctx context.Context, subset shard.Subset, report func(string)) (documents int, err error) {
 	files, failed, release := n.attached.acquire()
 	defer release()
 	for _, f := range failed {
 		report(fmt.Sprintf("attached file %s: %s", f.URI, f.Error))
 	}
 	for _, f := range files {
-		checked, err := f.Check(ctx, report)
+		checked, err := f.CheckWith(ctx, shard.CheckOptions{Subset: subset}, report)
 		if documents += checked; err != nil {
 			return documents, err
 		}

@@ -15,6 +15,10 @@ import (
 // against documents, locations. It returns how many documents it hashed. An
 // error means that the check could not be done, not that something was found.
 func (f *File) Check(ctx context.Context, report func(problem string)) (documents int, err error) {
+	return f.checkSome(ctx, Subset{}, report)
+}
+
+func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem string)) (documents int, err error) {
 	how := reading
 	if f.foreign {
 		how = immutable
@@ -30,7 +34,7 @@ func (f *File) Check(ctx context.Context, report func(problem string)) (document
 		return 0, f.fail(err)
 	}
 	defer tx.Rollback()
-	c := &checker{file: f, tx: tx, report: func(format string, args ...any) {
+	c := &checker{file: f, tx: tx, subset: subset, report: func(format string, args ...any) {
 		report(f.path + ": " + fmt.Sprintf(format, args...))
 	}}
 	for _, step := range []func(context.Context) error{c.database, c.documents, c.index, c.locations} {
@@ -49,25 +53,13 @@ func (f *File) Check(ctx context.Context, report func(problem string)) (document
 // than one current version, which a crash in a Put over two files leaves, and
 // ends the Put by retiring the older one; it reports that it did.
 func (s *Shared) Check(ctx context.Context, report func(problem string)) (documents int, err error) {
-	for _, f := range s.files {
-		n, err := f.Check(ctx, report)
-		documents += n
-		if err != nil {
-			return documents, err
-		}
-	}
-	if err := s.heal(ctx, report); err != nil {
-		return documents, err
-	}
-	if _, err := s.corpora.Check(ctx, report); err != nil {
-		return documents, err
-	}
-	return documents, s.checkLogs(ctx, report)
+	return s.CheckWith(ctx, CheckOptions{}, report)
 }
 
 type checker struct {
 	file   *File
 	tx     *sql.Tx
+	subset Subset // whose text is read
 	report func(format string, args ...any)
 	hashed int
 }
@@ -118,6 +110,9 @@ func (c *checker) documents(ctx context.Context) error {
 			c.report("chunks %d to %d are in no document", end, row.id-1)
 		}
 		end = row.id + int64(row.header.Chunks)
+		if !c.subset.Has(row.header.Root) {
+			continue
+		}
 		c.hashed++
 		if !c.file.foreign && !c.file.holds(row.header.Root) {
 			c.report("document %s belongs into shard %s", row.header.Root, fileName(route(row.header.Root, c.file.total)))

@@ -13,6 +13,9 @@ import (
 // Both sides are summed up, so that neither has to be held or sorted. Then it
 // compares what the index counts with what is visible.
 func (c *checker) index(ctx context.Context) error {
+	if !c.subset.All() {
+		return nil // the counters have its lengths; the rest takes all texts
+	}
 	opened, err := openInverted(ctx, c.tx, postingsOf(ctx, c.tx), nil)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // checkLogs compares the logs of this node's own corpora with the shards: what
 // is listed must be stored and current at its URI, and what is current must be
 // listed. A followed corpus may be on its way and is left to its sync.
-func (s *Shared) checkLogs(ctx context.Context, report func(string)) error {
+func (s *Shared) checkLogs(ctx context.Context, quarantined func(document.Root) bool, report func(string)) error {
 	// No Publisher may be between the shards and the log meanwhile.
 	select {
 	case <-s.publishing:
@@ -28,7 +28,7 @@ func (s *Shared) checkLogs(ctx context.Context, report func(string)) error {
 		if !info.Own {
 			continue
 		}
-		if err := s.checkLog(ctx, info, func(format string, args ...any) {
+		if err := s.checkLog(ctx, info, quarantined, func(format string, args ...any) {
 			report(fmt.Sprintf("corpus %s: ", info.Origin) + fmt.Sprintf(format, args...))
 		}); err != nil {
 			return err
@@ -37,7 +37,7 @@ func (s *Shared) checkLogs(ctx context.Context, report func(string)) error {
 	return nil
 }
 
-func (s *Shared) checkLog(ctx context.Context, info corpus.Info, report func(string, ...any)) error {
+func (s *Shared) checkLog(ctx context.Context, info corpus.Info, quarantined func(document.Root) bool, report func(string, ...any)) error {
 	listed, err := s.listed(ctx, info)
 	if err != nil {
 		return err
@@ -75,6 +75,9 @@ func (s *Shared) checkLog(ctx context.Context, info corpus.Info, report func(str
 	for i, root := range roots {
 		if has[i] && unlisted[places[i]] {
 			continue // it gave way to the document that was reported above
+		}
+		if !has[i] && quarantined != nil && quarantined(root) {
+			continue // its user says so
 		}
 		if has[i] {
 			report("document %s is listed and not current at its URI", root)

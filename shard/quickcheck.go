@@ -20,7 +20,7 @@ func (s *Shared) QuickCheck(ctx context.Context, report func(problem string)) er
 	if _, err := s.corpora.Check(ctx, report); err != nil {
 		return err
 	}
-	return s.checkLogs(ctx, report)
+	return s.checkLogs(ctx, nil, report)
 }
 
 // QuickCheck is [Shared.QuickCheck] for one file.

@@ -88,30 +88,3 @@ func printStatus(l *lines, s api.StatusResult) {
 	}
 	printCorpora(l, s.Corpora)
 }
-
-func (a *app) checkCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "check",
-		Short:   "Re-hash every document and compare index, logs and text",
-		Example: "  arborist check",
-		Args:    args(0, 0, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), func(s api.Service) error {
-				res, err := s.Check(cmd.Context())
-				if err != nil {
-					return err
-				}
-				err = a.emit(res, func(l *lines) {
-					for _, p := range res.Problems {
-						l.printf("problem: %s", p)
-					}
-					l.printf("%s checked, %s", plural(res.Documents, "document"), plural(len(res.Problems), "problem"))
-				})
-				if err == nil && len(res.Problems) > 0 {
-					err = &exitError{api.CodeInvalid.ExitCode()}
-				}
-				return err
-			})
-		},
-	}
-}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"fmt"
 	"net"
 	"net/http"
@@ -44,6 +45,7 @@ func TestCommandLine(t *testing.T) {
 			"flip":     cmdFlip,
 			"setfrom":  cmdSetFrom,
 			"onelined": cmdOneLined,
+			"spoil":    cmdSpoil,
 		},
 	})
 }
@@ -161,4 +163,13 @@ func deadAddress(t *testing.T) string {
 	}
 	defer l.Close()
 	return "http://" + l.Addr().String() + "/"
+}
+
+// cmdSpoil changes a shard behind its owner's back: spoil FILE SQL
+func cmdSpoil(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite3", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec(args[1])
+	ts.Check(err)
 }

@@ -137,6 +137,11 @@ func (c *Client) Check(ctx context.Context) (CheckResult, error) {
 	return ask[CheckResult](ctx, c, pathCheck, empty{})
 }
 
+// CheckWith implements [Keeper].
+func (c *Client) CheckWith(ctx context.Context, req CheckRequest) (CheckResult, error) {
+	return ask[CheckResult](ctx, c, pathCheckWith, req)
+}
+
 // Backup implements [Keeper].
 func (c *Client) Backup(ctx context.Context, req BackupRequest, fn ProgressFunc) (BackupResult, error) {
 	return follow[BackupResult](ctx, c, pathBackup, req, fn)

@@ -52,6 +52,7 @@ func Handler(s Service) http.Handler {
 	handle(pathDetach, short(named(s.Detach)))
 	handle(pathStatus, short(plain(s.Status)))
 	handle(pathCheck, short(plain(s.Check)))
+	handle(pathCheckWith, short(s.CheckWith))
 	handle(pathBackup, long(s.Backup))
 	return mux
 }

@@ -32,6 +32,7 @@ const (
 	pathDetach      = "/detach"
 	pathStatus      = "/status"
 	pathCheck       = "/check"
+	pathCheckWith   = "/check/with"
 	pathBackup      = "/backup"
 )
 

@@ -102,6 +102,8 @@ type Attacher interface {
 type Keeper interface {
 	Status(ctx context.Context) (StatusResult, error)
 	Check(ctx context.Context) (CheckResult, error)
+	// CheckWith is Check of a part of the documents, or with repair.
+	CheckWith(ctx context.Context, req CheckRequest) (CheckResult, error)
 	// Backup copies the home, as of one moment, into a folder that is new or
 	// empty, while everything else goes on.
 	Backup(ctx context.Context, req BackupRequest, fn ProgressFunc) (BackupResult, error)
@@ -486,10 +488,24 @@ type AttachResult struct {
 	TookMS    int64 `json:"took_ms"`
 }
 
-// CheckResult reports an integrity check.
+// CheckRequest says how to check.
+type CheckRequest struct {
+	// Subset is which documents to hash: "5%", "1/10"; empty: all. The same
+	// text always means the same documents.
+	Subset string `json:"subset,omitempty"`
+	Repair bool   `json:"repair,omitempty"`
+	DryRun bool   `json:"dry_run,omitempty"` // of the repair: say what it would do
+}
+
+// CheckResult reports an integrity check. Problems are those that are left.
 type CheckResult struct {
-	Documents int      `json:"documents"`
+	Documents int      `json:"documents"` // hashed
 	Problems  []string `json:"problems"`
+	// Repaired says what was done, or with DryRun would be.
+	Repaired []string `json:"repaired,omitempty"`
+	// Quarantined are the roots of documents that a repair took out and that
+	// have not come back.
+	Quarantined []string `json:"quarantined,omitempty"`
 }
 
 // BackupRequest asks for a backup. Dir is absolute, and new or empty.

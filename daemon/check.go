@@ -1,0 +1,167 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"arborist/daemon/api"
+	"arborist/document"
+	"arborist/shard"
+)
+
+// Check implements [api.Keeper]: it re-hashes every document and compares
+// index, logs and text.
+func (n *Node) Check(ctx context.Context) (api.CheckResult, error) {
+	return n.CheckWith(ctx, api.CheckRequest{})
+}
+
+// CheckWith implements [api.Keeper].
+func (n *Node) CheckWith(ctx context.Context, req api.CheckRequest) (res api.CheckResult, err error) {
+	res.Problems = []string{}
+	report := func(problem string) { res.Problems = append(res.Problems, problem) }
+	var opts shard.CheckOptions
+	if opts.Subset, err = shard.ParseSubset(req.Subset); err != nil {
+		return res, api.NewError(api.CodeUsage, err, "")
+	}
+	if req.DryRun && !req.Repair {
+		return res, api.NewError(api.CodeUsage, errors.New("a dry run is one of a repair"), "give --repair too")
+	}
+	if req.Repair {
+		if !req.DryRun {
+			if err := n.writable(); err != nil {
+				return res, err
+			}
+		}
+		opts.Repair = n.home.repair(req.DryRun, &res.Repaired)
+	}
+	// A repair adds to the quarantine on the way, so it is asked each time.
+	opts.Quarantined = n.home.quarantined
+	shared, err := n.shared.CheckWith(ctx, opts, report)
+	if err != nil {
+		return res, explain(err)
+	}
+	private, err := n.private.File().CheckWith(ctx, opts, report)
+	res.Documents = shared + private
+	if err != nil {
+		return res, explain(err)
+	}
+	attached, err := n.checkAttached(ctx, opts.Subset, report)
+	res.Documents += attached
+	if err != nil {
+		return res, explain(err)
+	}
+	res.Quarantined, err = n.inQuarantine(ctx)
+	return res, explain(err)
+}
+
+// repair mends into the quarantine of the home and writes down what it does.
+func (h Home) repair(dry bool, did *[]string) *shard.Repair {
+	return &shard.Repair{DryRun: dry, Keep: h.quarantine, Did: func(line string) {
+		if dry {
+			line = "would do: " + line
+		}
+		*did = append(*did, line)
+	}}
+}
+
+// A quarantineNote says what a document in quarantine was.
+type quarantineNote struct {
+	Root      document.Root        `json:"root"`
+	File      string               `json:"file"`
+	Reason    string               `json:"reason"`
+	Taken     time.Time            `json:"taken"`
+	Locations []quarantineLocation `json:"locations"`
+}
+
+type quarantineLocation struct {
+	URI    string `json:"uri"`
+	Title  string `json:"title"`
+	Corpus string `json:"corpus,omitempty"`
+}
+
+func (h Home) noteOf(root document.Root) string {
+	return filepath.Join(h.Quarantine(), root.String()+".json")
+}
+
+// quarantine writes what is left of a document, unproven, beside a note.
+func (h Home) quarantine(l shard.Lost) error {
+	if err := shard.MakeFolder(h.Quarantine()); err != nil {
+		return err
+	}
+	note := quarantineNote{Root: l.Root, File: l.File, Reason: l.Reason, Taken: time.Now().UTC().Truncate(time.Second), Locations: []quarantineLocation{}}
+	for _, at := range l.Locations {
+		note.Locations = append(note.Locations, quarantineLocation{at.URI, at.Title, at.Corpus})
+	}
+	b, err := json.MarshalIndent(note, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(filepath.Join(h.Quarantine(), l.Root.String()+".text"), l.Text); err != nil {
+		return err
+	}
+	return replaceFile(h.noteOf(l.Root), append(b, '\n'))
+}
+
+// quarantined reports whether a document was taken out.
+func (h Home) quarantined(root document.Root) bool {
+	_, err := os.Lstat(h.noteOf(root))
+	return err == nil
+}
+
+// inQuarantine lists the documents in quarantine that are stored nowhere.
+func (n *Node) inQuarantine(ctx context.Context) (roots []string, err error) {
+	entries, err := os.ReadDir(n.home.Quarantine())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		root, err := document.ParseRoot(name)
+		if !ok || err != nil {
+			continue
+		}
+		shared, err1 := n.shared.Has(ctx, []document.Root{root})
+		private, err2 := n.private.File().Has(ctx, []document.Root{root})
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(append(shared, private...), true) {
+			roots = append(roots, name)
+		}
+	}
+	return roots, nil
+}
+
+// Salvage mends the files of a home in which SQLite finds damaged pages, which
+// can be done only while nobody has it open, and returns what it did.
+func Salvage(ctx context.Context, home Home, dryRun bool) (did []string, err error) {
+	cfg, err := home.check()
+	if err != nil {
+		return nil, explain(err)
+	}
+	l, err := takeLock(ctx, home, lockWait)
+	if err != nil {
+		return nil, explain(err)
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	r := *home.repair(dryRun, &did)
+	if err := shard.SalvageShared(ctx, home.Shards(), home.Quarantine(), r); err != nil {
+		return did, explain(err)
+	}
+	before := len(did)
+	err = shard.Salvage(ctx, crawlDBPath(home, cfg), shard.KindPrivate, 0, 1, home.Quarantine(), r)
+	if errors.Is(err, shard.ErrNotFound) {
+		err = nil
+	}
+	if len(did) > before {
+		r.Did("the crawl db's list of addresses to visit is not in the new file: crawl the site again")
+	}
+	return did, explain(err)
+}

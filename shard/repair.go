@@ -1,0 +1,298 @@
+package shard
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"arborist/document"
+)
+
+// CheckOptions say how to check. The zero value is [Shared.Check].
+type CheckOptions struct {
+	// Subset is which documents are hashed. Where it is not all of them, the
+	// index is compared with counters and lengths alone.
+	Subset Subset
+	// Quarantined reports whether a repair has taken a document out: a log that
+	// lists it is then no problem. Nil: none.
+	Quarantined func(document.Root) bool
+	// Repair, if not nil, mends files with problems.
+	Repair *Repair
+}
+
+// A Repair says how files are mended.
+type Repair struct {
+	// Keep puts a document that is taken out of a file where it can be found
+	// again, durable on return. It is called before the document is taken out,
+	// for each one, and again where the repair was cut short.
+	Keep func(Lost) error
+	// Did is told, line by line, what was done.
+	Did func(string)
+	// DryRun finds out what would be done, and does nothing.
+	DryRun bool
+}
+
+var errDryRun = errors.New("dry run")
+
+// CheckWith is [File.Check] with options. Problems are reported as they are
+// after the repair, where there is one.
+func (f *File) CheckWith(ctx context.Context, opts CheckOptions, report func(problem string)) (documents int, err error) {
+	return f.checkWith(ctx, opts, f.turn, report)
+}
+
+func (f *File) checkWith(ctx context.Context, opts CheckOptions, turn chan struct{}, report func(string)) (documents int, err error) {
+	var found []string
+	documents, err = f.checkSome(ctx, opts.Subset, func(p string) { found = append(found, p) })
+	if err == nil && len(found) > 0 && opts.Repair != nil && !f.foreign {
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return documents, fmt.Errorf("repair: %w", ctx.Err())
+		}
+		err = f.repair(ctx, *opts.Repair)
+		turn <- struct{}{}
+		if err == nil && !opts.Repair.DryRun {
+			found = nil
+			_, err = f.checkSome(ctx, opts.Subset, func(p string) { found = append(found, p) })
+		}
+	}
+	for _, p := range found {
+		report(p)
+	}
+	return documents, err
+}
+
+// CheckWith is [Shared.Check] with options.
+func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(problem string)) (documents int, err error) {
+	for _, f := range s.files {
+		n, err := f.checkWith(ctx, opts, s.files[0].turn, report)
+		documents += n
+		if err != nil {
+			return documents, err
+		}
+	}
+	if opts.Repair == nil || !opts.Repair.DryRun {
+		if err := s.heal(ctx, report); err != nil {
+			return documents, err
+		}
+	}
+	if _, err := s.corpora.Check(ctx, report); err != nil {
+		return documents, err
+	}
+	return documents, s.checkLogs(ctx, opts.Quarantined, report)
+}
+
+// repair writes all of the file's tables anew, from the texts that hash to their
+// roots, in one transaction: a crash leaves the file as it was. Where SQLite
+// itself finds damage, nothing is written: see [Salvage].
+func (f *File) repair(ctx context.Context, r Repair) error {
+	if whole, err := f.Whole(ctx); err != nil || !whole {
+		if err == nil {
+			r.Did(f.path + ": pages of it are damaged; it is mended only while no daemon runs: stop it, then run the same again")
+		}
+		return err
+	}
+	say := func(format string, args ...any) { r.Did(f.path + ": " + fmt.Sprintf(format, args...)) }
+	var kept int
+	var lost []*Lost
+	err := f.Write(ctx, func(tx *sql.Tx) error {
+		from, end, err := f.snapshot(ctx) // the state that this transaction begins with
+		if err != nil {
+			return err
+		}
+		defer end()
+		if _, err := tx.ExecContext(background, emptySQL); err != nil {
+			return err
+		}
+		if kept, lost, err = f.rescueInto(ctx, from, f, tx, say); err != nil {
+			return err
+		}
+		if r.DryRun {
+			return errDryRun
+		}
+		return keepAll(lost, r.Keep)
+	})
+	if err != nil && !errors.Is(err, errDryRun) {
+		return fmt.Errorf("repair: %w", err)
+	}
+	f.overlaps.forget()
+	sayRepaired(say, kept, lost)
+	return nil
+}
+
+func keepAll(lost []*Lost, keep func(Lost) error) error {
+	for _, l := range lost {
+		if err := keep(*l); err != nil {
+			return fmt.Errorf("put document %s into quarantine: %w", l.Root, err)
+		}
+	}
+	return nil
+}
+
+func sayRepaired(say func(string, ...any), kept int, lost []*Lost) {
+	for _, l := range lost {
+		say("document %s goes into quarantine: %s", l.Root, l.Reason)
+	}
+	say("index, leaf hashes and counters are made anew from the texts of %d documents", kept)
+}
+
+// forget drops what is known of other files, after the numbers of documents changed.
+func (c *overlapCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.with)
+}
+
+// Whole reports whether SQLite can read every page of the file.
+func (f *File) Whole(ctx context.Context) (whole bool, err error) {
+	err = f.view(ctx, func(tx *sql.Tx) error {
+		var line string
+		err := tx.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&line)
+		whole = line == "ok"
+		return err
+	})
+	if isCorrupt(err) {
+		return false, nil
+	}
+	return whole, err
+}
+
+// Salvage makes a new file of what can be read of a file of ours in which SQLite
+// finds damage, and gives it the old one's name; the damaged file is kept in
+// the folder aside. A file without damage is left alone. Nobody may have it open.
+// A crash leaves the old file or the new one. Number and total are its place in
+// its set.
+//
+// Tables of a private file's owner are not copied.
+func Salvage(ctx context.Context, path string, kind Kind, number, total int, aside string, r Repair) (err error) {
+	defer func() {
+		if err != nil {
+			err = named(path, fmt.Errorf("salvage: %w", err))
+		}
+	}()
+	found, version, err := inspect(path)
+	if err != nil {
+		return err
+	}
+	if err := expect(found, version, kind); err != nil || version < SchemaVersion {
+		return err // an older file is mended when it is brought to this version
+	}
+	// What is in the log belongs to the file; moving it there reads no table.
+	old := newFile(path, kind)
+	defer old.Close()
+	if old.writer, err = connect(path, writing); err != nil {
+		return err
+	}
+	if old.reader, err = connect(path, reading); err != nil {
+		return err
+	}
+	old.doubt.Store(true)
+	if err := old.makeSure(ctx); err != nil {
+		return err
+	}
+	if whole, err := old.Whole(ctx); err != nil || whole {
+		return err
+	}
+	say := func(format string, args ...any) { r.Did(path + ": " + fmt.Sprintf(format, args...)) }
+	fresh := path + ".salvaged"
+	if err := removeFile(fresh); err != nil {
+		return err
+	}
+	defer removeFile(fresh) // only there where something failed, or in a dry run
+	kept, lost, err := salvageInto(ctx, old, fresh, number, total, say)
+	if err != nil {
+		return err
+	}
+	if r.DryRun {
+		say("its damaged pages would be left behind; %d documents would be kept", kept)
+		sayRepaired(say, kept, lost)
+		return nil
+	}
+	if err := errors.Join(keepAll(lost, r.Keep), old.Close()); err != nil {
+		return err
+	}
+	old.reader, old.writer = nil, nil
+	name := filepath.Join(aside, fmt.Sprintf("%s-%s", time.Now().UTC().Format("20060102T150405Z"), filepath.Base(path)))
+	if err := copyAside(path, name); err != nil {
+		return err
+	}
+	say("the damaged file is kept as %s", name)
+	if err := os.Rename(fresh, path); err != nil {
+		return err
+	}
+	sayRepaired(say, kept, lost)
+	return SyncFolder(filepath.Dir(path))
+}
+
+// SalvageShared is [Salvage] for the shards of a folder. Corpus logs are not
+// mended: they come back from a backup or from followers.
+func SalvageShared(ctx context.Context, dir, aside string, r Repair) error {
+	there, err := shardNumbers(dir)
+	if err != nil {
+		return err
+	}
+	for number := range there {
+		if err := Salvage(ctx, filepath.Join(dir, fileName(number)), KindShared, number, len(there), aside, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// salvageInto makes the new file. It stands alone when it is closed.
+func salvageInto(ctx context.Context, old *File, fresh string, number, total int, say func(string, ...any)) (kept int, lost []*Lost, err error) {
+	if err := create(fresh, old.kind, number, total); err != nil {
+		return 0, nil, err
+	}
+	to, err := attachFile(fresh, old.kind, SchemaVersion, "")
+	if err != nil {
+		return 0, nil, err
+	}
+	err = to.Write(ctx, func(tx *sql.Tx) error {
+		from, end, err := old.snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		defer end()
+		kept, lost, err = old.rescueInto(ctx, from, to, tx, say)
+		return err
+	})
+	return kept, lost, errors.Join(err, to.Close())
+}
+
+// removeFile removes a file of SQLite's with what is beside it.
+func removeFile(path string) error {
+	var errs []error
+	for _, suffix := range append([]string{""}, sidecars[:]...) {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// copyAside copies a file under a new name, durable on return.
+func copyAside(path, name string) error {
+	if err := MakeFolder(filepath.Dir(name)); err != nil {
+		return err
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(name))
+}

@@ -1,0 +1,220 @@
+package shard
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"arborist/document"
+)
+
+// aSet makes a set of one file with pages, some of which are superseded.
+func aSet(t *testing.T, pages int) (dir string, entries []document.Entry) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "shards")
+	if err := CreateShared(dir, 1); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenShared(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range pages {
+		entries = append(entries, page(n))
+	}
+	if _, err := s.Put(t.Context(), entries); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, entries
+}
+
+func repairAll(t *testing.T, s *Shared, dry bool) (did []string, lost []Lost, left []string) {
+	t.Helper()
+	opts := CheckOptions{Repair: &Repair{DryRun: dry, Did: func(l string) { did = append(did, l) },
+		Keep: func(l Lost) error { lost = append(lost, l); return nil }}}
+	if _, err := s.CheckWith(t.Context(), opts, func(p string) { left = append(left, p) }); err != nil {
+		t.Fatal(err)
+	}
+	return did, lost, left
+}
+
+func TestRepairMendsEachKindOfDamageAndKeepsWhatIsReadable(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage string
+		lost   int
+	}{
+		"postings are gone":        {"DELETE FROM postings", 0},
+		"postings are changed":     {"UPDATE postings SET data = zeroblob(length(data))", 0},
+		"segments are gone":        {"DELETE FROM segments", 0},
+		"leaf hashes are changed":  {"UPDATE leaves SET hashes = zeroblob(length(hashes))", 0},
+		"leaf hashes are gone":     {"DELETE FROM leaves WHERE document > 9", 0},
+		"counters are wrong":       {"UPDATE state SET documents = 7, words = 3", 0},
+		"a document is hidden":     {"UPDATE documents SET visible = 0 WHERE id = (SELECT max(id) FROM documents)", 0},
+		"words are wrong":          {"UPDATE documents SET words = words + 1 WHERE id = 1", 0},
+		"two versions are current": {"UPDATE locations SET current = 1", 0},
+		"a text is changed":        {"UPDATE texts SET data = zeroblob(length(data)) WHERE id = 1", 1},
+		"a text is gone":           {"DELETE FROM texts WHERE id = 1", 1},
+		"a header lies":            {"UPDATE documents SET chunks = 90000, bytes = 9000000 WHERE id = 1", 1},
+		"a root is another":        {"UPDATE documents SET root = zeroblob(32) WHERE id = 1", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, entries := aSet(t, 60)
+			s, err := OpenShared(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			f := s.files[0]
+			found(t, s, "number") // so that caches hold what was
+			err = f.Write(t.Context(), func(tx *sql.Tx) error {
+				_, err := tx.ExecContext(background, c.damage+"; UPDATE state SET generation = generation + 1")
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			did, kept, left := repairAll(t, s, true)
+			if len(did) == 0 || len(left) == 0 || len(kept) > 0 {
+				t.Fatalf("dry run: did %q, left %q, %d lost", did, left, len(kept))
+			}
+			did, lost, left := repairAll(t, s, false)
+			if len(did) == 0 || len(left) > 0 || len(lost) != c.lost {
+				t.Fatalf("did %q, left %q, %d lost", did, left, len(lost))
+			}
+			whole := 0
+			for _, e := range entries {
+				if _, err := s.Document(t.Context(), e.Document.Root()); err == nil {
+					whole++
+				}
+			}
+			if whole != len(entries)-c.lost {
+				t.Errorf("%d of %d documents are left", whole, len(entries))
+			}
+			if hits := found(t, s, "number"); len(hits) == 0 {
+				t.Error("nothing is found")
+			}
+			if did, _, _ := repairAll(t, s, false); len(did) > 0 {
+				t.Errorf("a second repair did %q", did)
+			}
+			if _, err := s.Put(t.Context(), entries); err != nil {
+				t.Fatal("put again: ", err)
+			}
+			if _, _, left := repairAll(t, s, true); len(left) > 0 {
+				t.Errorf("after putting all again: %q", left)
+			}
+		})
+	}
+}
+
+func TestSalvageReadsAroundDamagedPages(t *testing.T) {
+	for _, at := range []float64{0.1, 0.3, 0.5, 0.7, 0.9} {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			dir, entries := aSet(t, 200)
+			path, aside := filepath.Join(dir, "00.db"), filepath.Join(t.TempDir(), "aside")
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := int(at*float64(len(b)))&^4095 + 4096
+			for i := range 3 * 4096 {
+				b[first+i] = 0xff
+			}
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var did []string
+			var lost []Lost
+			r := Repair{Did: func(l string) { did = append(did, l) }, Keep: func(l Lost) error { lost = append(lost, l); return nil }}
+			dry := r
+			dry.DryRun = true
+			if err := SalvageShared(t.Context(), dir, aside, dry); err != nil {
+				t.Fatal(err)
+			}
+			if now, err := os.ReadFile(path); err != nil || string(now) != string(b) {
+				t.Fatal("the dry run changed the file")
+			}
+			did, lost = nil, nil
+			if err := SalvageShared(t.Context(), dir, aside, r); err != nil {
+				t.Fatal(err)
+			}
+			kept, err := filepath.Glob(filepath.Join(aside, "*-00.db"))
+			if err != nil || len(kept) != 1 || len(did) == 0 {
+				t.Fatalf("kept %v, did %q, %v", kept, did, err)
+			}
+			if old, err := os.ReadFile(kept[0]); err != nil || string(old) != string(b) {
+				t.Error("the kept file is another")
+			}
+			s, err := OpenShared(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			whole := 0
+			for _, e := range entries {
+				if _, err := s.Document(t.Context(), e.Document.Root()); err == nil {
+					whole++
+				}
+			}
+			t.Logf("%d of %d documents are left, %d in quarantine: %s", whole, len(entries), len(lost), strings.Join(did, "\n"))
+			if whole < 100 {
+				t.Errorf("%d of %d documents are left", whole, len(entries))
+			}
+			if _, _, left := repairAll(t, s, true); len(left) > 0 {
+				t.Errorf("check: %q", left)
+			}
+		})
+	}
+}
+
+func TestSubsetsAreDeterministicAndJoinToAll(t *testing.T) {
+	var roots []document.Root
+	for n := range 2000 {
+		roots = append(roots, document.Root(page(n).Document.Root()))
+	}
+	seen := make([]int, len(roots))
+	for n := 1; n <= 10; n++ {
+		s, err := ParseSubset(fmt.Sprintf("%d/10", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := 0
+		for i, r := range roots {
+			if s.Has(r) {
+				seen[i]++
+				has++
+			}
+		}
+		if has < 120 || has > 280 {
+			t.Errorf("%d/10 has %d of %d", n, has, len(roots))
+		}
+	}
+	for i, n := range seen {
+		if n != 1 {
+			t.Errorf("root %d is in %d parts", i, n)
+		}
+	}
+	five, err := ParseSubset("5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, r := range roots {
+		if five.Has(r) {
+			n++
+		}
+	}
+	if n < 60 || n > 140 {
+		t.Errorf("5%% has %d of %d", n, len(roots))
+	}
+	for _, bad := range []string{"0%", "-1%", "101%", "NaN%", "0/10", "11/10", "1/0", "x", "5", "1/", "/2", "%", "1/70000", "+1/10 "} {
+		if _, err := ParseSubset(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package shard
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"arborist/document"
+)
+
+// A Lost is a document that a repair takes out of a file, because its text does
+// not hash to its root or cannot be read.
+type Lost struct {
+	File      string // path
+	Root      document.Root
+	Reason    string
+	Text      []byte // what can be read of it, unproven
+	Locations []document.Location
+}
+
+// A rescue copies what is whole of one state of a file into emptied tables,
+// with a new index. Rows keep their order, locations their IDs.
+type rescue struct {
+	ctx     context.Context
+	file    *File   // read from
+	from    *sql.Tx // of file
+	a       *applier
+	report  func(format string, args ...any)
+	ids     map[int64]int64 // of documents: before, after
+	origins map[int64]string
+	lost    map[int64]*Lost
+	order   []int64 // keys of lost
+}
+
+// emptySQL empties what a rescue fills, children first.
+const emptySQL = `DELETE FROM locations; DELETE FROM leaves; DELETE FROM texts; DELETE FROM documents; DELETE FROM origins;
+	UPDATE state SET posting = max(posting, coalesce((SELECT max(id) + 1 FROM postings), 1)),
+		documents = 0, chunks = 0, bytes = 0, passages = 0, words = 0, all_words = 0;
+	DELETE FROM segments; DELETE FROM postings`
+
+// rescueInto fills the emptied tables of tx, which is of the file to, with what
+// is whole in from, which is of f. It returns the documents that are not.
+func (f *File) rescueInto(ctx context.Context, from *sql.Tx, to *File, tx *sql.Tx, report func(string, ...any)) (kept int, lost []*Lost, err error) {
+	a, err := newApplier(to, tx)
+	if err != nil {
+		return 0, nil, err
+	}
+	r := &rescue{ctx: ctx, file: f, from: from, a: a, report: report,
+		ids: make(map[int64]int64), origins: make(map[int64]string), lost: make(map[int64]*Lost)}
+	for _, step := range []func() error{r.documents, r.readOrigins, r.locations, r.settle, a.finish} {
+		if err := step(); err != nil {
+			return 0, nil, err
+		}
+	}
+	for _, id := range r.order {
+		lost = append(lost, r.lost[id])
+	}
+	return len(r.ids), lost, nil
+}
+
+func (r *rescue) skipped(table string) func(int64, int64) {
+	return func(after, next int64) {
+		if next < 0 {
+			r.report("rows of %s behind %d cannot be read", table, after)
+		} else {
+			r.report("rows of %s from %d to %d cannot be read", table, after+1, next)
+		}
+	}
+}
+
+func (r *rescue) documents() error {
+	return walk(func(after int64, look bool) (int64, error) {
+		row, err := scanDoc(r.from.QueryRowContext(background, "SELECT "+docColumns+" FROM documents WHERE id > ? ORDER BY id LIMIT 1", after))
+		if isCorrupt(err) && !damagedPage(err) && row.id > after {
+			if !look {
+				r.lose(row, err)
+			}
+			return row.id, nil
+		}
+		if err != nil || look {
+			return row.id, err
+		}
+		if err := r.ctx.Err(); err != nil {
+			return 0, err
+		}
+		return row.id, r.document(row)
+	}, r.skipped("documents"))
+}
+
+func (r *rescue) document(row docRow) error {
+	d, err := r.file.readDocument(background, r.from, row)
+	if isCorrupt(err) || damagedPage(err) {
+		r.lose(row, err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id, fresh, err := r.a.store(d)
+	if err != nil {
+		return err
+	}
+	if !fresh {
+		r.report("document %s stood there twice", d.Root())
+	}
+	r.ids[row.id] = id
+	return nil
+}
+
+// lose notes that a document cannot be kept, with what can be read of it.
+func (r *rescue) lose(row docRow, why error) {
+	l := &Lost{File: r.file.path, Root: row.header.Root, Reason: why.Error()}
+	// Its own header may be what is wrong: the next document ends it too.
+	end := row.end()
+	var next int64
+	if r.from.QueryRowContext(background, "SELECT id FROM documents WHERE id > ? ORDER BY id LIMIT 1", row.id).Scan(&next) == nil && (next < end || end < row.id) {
+		end = next
+	}
+	l.Text = r.rawText(row.id, end)
+	r.lost[row.id] = l
+	r.order = append(r.order, row.id)
+}
+
+// rawText returns what can be read of the text of some chunks.
+func (r *rescue) rawText(first, end int64) (text []byte) {
+	rows, err := r.from.QueryContext(background, "SELECT data FROM texts WHERE id >= ? AND id < ? ORDER BY id", first, end)
+	if err != nil {
+		return nil
+	}
+	defer rows.Close()
+	for rows.Next() && len(text) < document.MaxBytes {
+		var data []byte
+		if rows.Scan(&data) != nil {
+			break
+		}
+		if part, _, err := r.file.codec.decode(data); err == nil {
+			data = part
+		}
+		text = append(text, data...)
+	}
+	return text
+}
+
+func (r *rescue) readOrigins() error {
+	return walk(func(after int64, look bool) (id int64, err error) {
+		var origin string
+		err = r.from.QueryRowContext(background, "SELECT id, origin FROM origins WHERE id > ? ORDER BY id LIMIT 1", after).Scan(&id, &origin)
+		if err == nil && !look {
+			r.origins[id] = origin
+		}
+		return id, err
+	}, r.skipped("origins"))
+}
+
+const rescueLocationSQL = `SELECT id, document, origin, seq, current, superseded_by, uri, title, source, fetched_at, content_type,
+	extractor, status, etag, modified FROM locations WHERE id > ? ORDER BY id LIMIT 1`
+
+func (r *rescue) locations() error {
+	return walk(func(after int64, look bool) (id int64, err error) {
+		var doc, origin, seq, fetched int64
+		var current bool
+		var by []byte
+		var l document.Location
+		err = r.from.QueryRowContext(background, rescueLocationSQL, after).Scan(&id, &doc, &origin, &seq, &current, &by,
+			&l.URI, &l.Title, &l.Source, &fetched, &l.ContentType, &l.Extractor, &l.Status, &l.ETag, &l.Modified)
+		if err != nil || look {
+			return id, err
+		}
+		l.FetchedAt = time.Unix(fetched, 0).UTC()
+		name, known := r.origins[origin]
+		l.Corpus = name
+		if lost := r.lost[doc]; lost != nil {
+			lost.Locations = append(lost.Locations, l)
+			return id, nil
+		}
+		at, stored := r.ids[doc]
+		switch err := checkLocation(l); {
+		case !stored:
+			r.report("location %.200q is of a document that is not there, and left out", l.URI)
+		case !known:
+			r.report("location %.200q is of a corpus whose name is lost, and left out", l.URI)
+		case err != nil || by != nil && len(by) != len(document.Root{}) || seq < 1:
+			r.report("location %.200q cannot be, and is left out", l.URI)
+		default:
+			return id, r.location(id, at, seq, current, by, l)
+		}
+		return id, nil
+	}, r.skipped("locations"))
+}
+
+func (r *rescue) location(id, doc, seq int64, current bool, by []byte, l document.Location) error {
+	origin, err := r.a.origin(l.Corpus)
+	if err != nil {
+		return err
+	}
+	var superseded any
+	if by != nil {
+		superseded = by
+	}
+	p := placeOf(l.Corpus, l.URI)
+	res, err := r.a.tx.ExecContext(background, `INSERT INTO locations (id, document, origin, place, seq, current, superseded_by, uri, title, source,
+		fetched_at, content_type, extractor, status, etag, modified) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		id, doc, origin, p[:], seq, current, superseded, l.URI, l.Title, l.Source, l.FetchedAt.Unix(), l.ContentType, l.Extractor, l.Status, l.ETag, l.Modified)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		r.report("location %.200q stood there twice", l.URI)
+		return err
+	}
+	return nil
+}
+
+// settle makes the newest version of each place the only one that can be
+// current, and hides documents without a current location.
+func (r *rescue) settle() error {
+	err := r.a.exec(`UPDATE locations SET current = 0, superseded_by = (SELECT d.root FROM locations n JOIN documents d ON d.id = n.document
+			WHERE n.place = locations.place ORDER BY n.seq DESC LIMIT 1)
+		WHERE current = 1 AND EXISTS (SELECT 1 FROM locations n WHERE n.place = locations.place AND n.seq > locations.seq)`)
+	if err != nil {
+		return err
+	}
+	rows, err := r.a.tx.QueryContext(background, "SELECT root FROM documents WHERE NOT EXISTS (SELECT 1 FROM locations WHERE document = documents.id AND current = 1)")
+	if err != nil {
+		return err
+	}
+	var hidden []document.Root
+	for rows.Next() {
+		var root []byte
+		if err := rows.Scan(&root); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		hidden = append(hidden, document.Root(root))
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, root := range hidden {
+		if err := r.a.setVisible(root, false); err != nil {
+			return fmt.Errorf("hide %s: %w", root, err)
+		}
+	}
+	return nil
+}
