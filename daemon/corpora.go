@@ -52,8 +52,8 @@ func createCorpus(ctx context.Context, home Home, shared *shard.Shared, peerID, 
 	if err != nil {
 		return corpus.Info{}, err
 	}
-	if info, err := shared.Corpora().Lookup(ctx, name); err == nil && len(info.Older) > 0 {
-		// It has changed its key, and a kill may have left the files half named.
+	if info, err := shared.Corpora().Lookup(ctx, name); err == nil && info.Own {
+		// It may have changed its key, and a kill have left the files half named.
 		if err := settleKeys(home, info); err != nil {
 			return corpus.Info{}, err
 		}

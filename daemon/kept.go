@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"arborist/daemon/api"
 	"arborist/proof"
 	"arborist/shard/corpus"
 )
@@ -118,6 +119,12 @@ func (n *Node) reconcileHeads(ctx context.Context) (problems []string, err error
 	}
 	for _, c := range infos {
 		if !c.Own {
+			continue
+		}
+		if _, _, err := corpusSigners(n.home, c); err != nil {
+			// What the kept head says follows from that.
+			e := api.AsError(explain(err))
+			problems = append(problems, fmt.Sprintf("corpus %s takes no documents: %s: %s", c.Name, e.Message, e.Hint))
 			continue
 		}
 		if err := n.shared.Corpora().Reconcile(ctx, c.Origin); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"arborist/daemon/api"
 	"arborist/proof"
@@ -46,11 +47,34 @@ func corpusSigners(home Home, info corpus.Info) (present *proof.Signer, old []*p
 			old = []*proof.Signer{s}
 		}
 	}
-	if present == nil {
-		// As ever: the message of the one key file, or of the store.
-		present, err = loadSigner(home, info.Name)
+	return present, old, checkKeyFiles(home, info, present)
+}
+
+// checkKeyFiles tells a home whose keys and shards are not of one time: both
+// would go on as if the key had not changed. A key that the store does not know
+// stands in the main file only when the store is older.
+func checkKeyFiles(home Home, info corpus.Info, present *proof.Signer) error {
+	path := home.CorpusKey(info.Name)
+	main, err := readSigner(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && present == nil:
+		return fmt.Errorf("read key of corpus %s: %w", info.Name, err)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
-	return present, old, err
+	if main != nil {
+		if vkey := main.Verifier().String(); vkey != info.Key && !slices.Contains(info.Older, vkey) {
+			return api.NewError(api.CodeInvalid,
+				fmt.Errorf("corpus %s: %w: %s signs for it, the shards know %s: they are from before its key was changed", info.Name, corpus.ErrBehind, vkey, info.Key),
+				"sync it back from a peer that follows it: arborist peer sync PEER "+info.Origin+"; or bring back a newer backup of the shards")
+		}
+	}
+	if present == nil {
+		return api.NewError(api.CodeInvalid,
+			fmt.Errorf("corpus %s: its key %s is in no file of %s: they are from before its key was changed", info.Name, info.Key, home.Keys()),
+			"bring back "+path+" from a backup that was made after that; without it the corpus cannot grow: arborist corpus create NAME makes another")
+	}
+	return nil
 }
 
 // settleKeys gives the key files of a rotation that the store holds their final

@@ -29,11 +29,12 @@ func (s *syncer) head() (note []byte, head proof.Checkpoint, err error) {
 	if head, err = proof.OpenCheckpoint(note, v); err != nil {
 		return nil, head, s.src.fail(s.ctx, at, blameNote(err))
 	}
+	before, _ := s.store.Lookup(s.ctx, s.corpus.String()) // zero where it is new here
 	info, err := s.follow(v, statement, note, head)
 	switch {
 	case err != nil:
 		return nil, head, err
-	case info.Own && head.Size <= info.Size:
+	case info.Own && head.Size <= info.Size && info.Key == before.Key:
 		return nil, head, ErrOwn // nothing to bring back
 	}
 	if err := s.store.Certify(s.ctx, s.corpus.String(), statement); err != nil {

@@ -21,8 +21,8 @@ func (s *syncer) follow(v *proof.Verifier, statement, note []byte, head proof.Ch
 	if moved {
 		info, err = s.store.Lookup(s.ctx, origin)
 	}
-	if err != nil || info.Own || info.Frozen {
-		return info, err
+	if err != nil || info.Own && !moved || info.Frozen {
+		return info, err // an own corpus moves where it is older than its key
 	}
 	key := resource{kind: kindKey, corpus: s.corpus}
 	if moved && slices.Contains(info.Older, v.String()) {

@@ -165,14 +165,16 @@ type Handover struct {
 	Paths map[uint64][]merkle.Hash
 }
 
-// AcceptRotations moves the pinned key of a followed corpus to the last key of
-// a chain of rotations, where the chain passes the pinned key or ends in it
+// AcceptRotations moves the pinned key of a corpus to the last key of a chain of rotations, where the chain passes the pinned key or ends in it
 // (then it is kept as history) and the log that the new head signs continues
 // the one known here and had each rotation's root at its size. The new head is
 // then the last one known. What this node serves stays in the old key's terms
 // until its records reach the new head.
 //
-// It fails with [ErrNotFound], [ErrOwn], [ErrFrozen], [ErrKey] where the chain
+// A corpus of one's own is moved where it was restored from a backup that is
+// older than its key: its own two keys have signed the chain.
+//
+// It fails with [ErrNotFound], [ErrFrozen], [ErrKey] where the chain
 // does not pass the pinned key, [ErrRollback] for an older head, [ErrMismatch]
 // where a rotation does not fit the log, [ErrEquivocation] where it holds
 // another rotation of a key than is known: the corpus is frozen then. Errors of
@@ -205,8 +207,6 @@ func (s *Store) handedOver(ctx context.Context, tx *sql.Tx, l *log, h Handover) 
 		return fmt.Errorf("%w: the rotations are of %s", ErrKey, chain[0].Head.Origin), nil
 	case len(h.Statement) == 0 || len(h.Statement) > maxStatement:
 		return fmt.Errorf("%w: a key statement of %d bytes", ErrKey, len(h.Statement)), nil
-	case l.own:
-		return ErrOwn, nil
 	case l.frozen != 0:
 		return &FrozenError{Origin: l.origin, Evidence: l.frozen}, nil
 	}
