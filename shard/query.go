@@ -144,8 +144,8 @@ func (p parsed) parts() (parts []index.Clause) {
 			add(c)
 			continue
 		}
-		for _, w := range c.Words {
-			add(index.Clause{Words: []string{w}})
+		for k, w := range c.Words {
+			add(index.Clause{Words: []string{w}, Prefix: c.Prefix && k == len(c.Words)-1})
 		}
 	}
 	return parts
@@ -211,6 +211,6 @@ func clauseOf(t *words.Tokenizer, s segment) (c index.Clause) {
 	for _, term := range terms {
 		c.Words = append(c.Words, term.Text)
 	}
-	c.Prefix = len(terms) == 1 && (star || terms[0].Prefix)
+	c.Prefix = len(terms) > 0 && (star || terms[len(terms)-1].Prefix)
 	return c
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Clause is what a passage must have: words next to each other, or with
-// Prefix any word that starts with the only one of Words.
+// A Clause is what a passage must have: words next to each other, of which with
+// Prefix the last stands for any word that starts so.
 type Clause struct {
 	Words  []string
 	Prefix bool
@@ -15,8 +15,12 @@ type Clause struct {
 
 // Count returns how often the clause stands in a text's words.
 func (c Clause) Count(words []string) (n int) {
+	whole := len(c.Words)
+	if c.Prefix {
+		whole--
+	}
 	for i := 0; i+len(c.Words) <= len(words); i++ {
-		if c.Prefix && strings.HasPrefix(words[i], c.Words[0]) || !c.Prefix && slices.Equal(words[i:i+len(c.Words)], c.Words) {
+		if slices.Equal(words[i:i+whole], c.Words[:whole]) && (!c.Prefix || strings.HasPrefix(words[i+whole], c.Words[whole])) {
 			n++
 		}
 	}
@@ -50,12 +54,14 @@ func (r *Reader) Find(ctx context.Context, c Clause) (*Matches, error) {
 		}
 		var err error
 		switch {
-		case c.Prefix:
+		case c.Prefix && len(c.Words) == 1:
 			m.lists[i], err = r.prefix(ctx, s, c.Words[0])
+		case c.Prefix:
+			m.lists[i], err = r.phrasePrefix(ctx, s, c.Words)
 		case len(c.Words) == 1:
 			m.lists[i].entry, _, err = r.lookup(s, m.term)
 		default:
-			m.lists[i], err = r.phrase(ctx, s, c.Words)
+			m.lists[i], err = r.phrase(ctx, s, c.Words, nil)
 		}
 		if err != nil {
 			return nil, err
@@ -127,9 +133,8 @@ func (m *Matches) within(ranges, hidden []Range) (n Count, err error) {
 	return n, nil
 }
 
-// prefix finds passages with a word that starts with prefix.
-func (r *Reader) prefix(ctx context.Context, s *segment, prefix string) (f found, err error) {
-	var entries []entry
+// starting returns the lists of all words that start with prefix.
+func (r *Reader) starting(s *segment, prefix string) (entries []entry, err error) {
 	err = r.scan(s, max(0, findBlock(s.head.firsts, prefix)), func(e *entry) bool {
 		starts := strings.HasPrefix(string(e.term), prefix)
 		if starts {
@@ -137,6 +142,12 @@ func (r *Reader) prefix(ctx context.Context, s *segment, prefix string) (f found
 		}
 		return starts || string(e.term) < prefix
 	}, len(s.head.firsts))
+	return entries, err
+}
+
+// prefix finds passages with a word that starts with prefix.
+func (r *Reader) prefix(ctx context.Context, s *segment, prefix string) (f found, err error) {
+	entries, err := r.starting(s, prefix)
 	if err != nil || len(entries) == 0 {
 		return f, err
 	}
@@ -165,8 +176,9 @@ func (r *Reader) prefix(ctx context.Context, s *segment, prefix string) (f found
 	return f, nil
 }
 
-// phrase finds passages in which words stand next to each other.
-func (r *Reader) phrase(ctx context.Context, s *segment, words []string) (f found, err error) {
+// phrase finds passages in which words stand next to each other. It calls each,
+// which may be nil, with the places of the first word in each.
+func (r *Reader) phrase(ctx context.Context, s *segment, words []string, each func(doc uint32, at []uint32)) (f found, err error) {
 	cursors := make([]*cursor, len(words))
 	order := make([]int, len(words))
 	for i, w := range words {
@@ -198,8 +210,57 @@ func (r *Reader) phrase(ctx context.Context, s *segment, words []string) (f foun
 		}
 		if len(at) > 0 {
 			f.docs, f.tfs = append(f.docs, doc), append(f.tfs, uint32(len(at)))
+			if each != nil {
+				each(doc, at)
+			}
 		}
 	}
+}
+
+// phrasePrefix finds passages in which words stand next to each other, the last
+// of them any that starts so.
+func (r *Reader) phrasePrefix(ctx context.Context, s *segment, words []string) (f found, err error) {
+	last := uint32(len(words) - 1)
+	places := make(map[uint32][]uint32) // of the first word, by passage
+	before, err := r.phrase(ctx, s, words[:last], func(doc uint32, at []uint32) { places[doc] = slices.Clone(at) })
+	if err != nil || len(before.docs) == 0 {
+		return f, err
+	}
+	entries, err := r.starting(s, words[last])
+	if err != nil {
+		return f, err
+	}
+	// No two words stand at one place: what each adds can be summed up.
+	sum := make(map[uint32]uint32)
+	var at []uint32
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return f, err
+		}
+		c := r.open(s, e)
+		for _, doc := range before.docs {
+			more, err := c.seek(doc)
+			if err != nil {
+				return f, err
+			}
+			if !more {
+				break
+			}
+			if c.doc() != doc {
+				continue
+			}
+			if at, err = c.positions(at[:0]); err != nil {
+				return f, err
+			}
+			sum[doc] += uint32(len(follow(slices.Clone(places[doc]), at, last)))
+		}
+	}
+	for _, doc := range before.docs {
+		if sum[doc] > 0 {
+			f.docs, f.tfs = append(f.docs, doc), append(f.tfs, sum[doc])
+		}
+	}
+	return f, nil
 }
 
 // together moves cursors to the next passage that all of them have. The first
