@@ -1,0 +1,66 @@
+package shard
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestFramesGiveBackTheirChunks(t *testing.T) {
+	c := new(codec)
+	for _, text := range []string{"x", "short", strings.Repeat("A line of a text that is said again and again.\n\n", 2000), strings.Repeat("日本語の文章。", 3000)} {
+		d := newDocument(t, text)
+		next := 0
+		err := c.frames(d, func(first int, data []byte) error {
+			text, ends, err := c.decode(data)
+			if err != nil {
+				return err
+			}
+			if first != next || len(ends) == 0 || len(ends) > frameChunks {
+				t.Errorf("a frame of %d chunks from %d on, want from %d", len(ends), first, next)
+			}
+			from := 0
+			for i, end := range ends {
+				if !bytes.Equal(text[from:end], d.Chunk(first+i)) {
+					t.Errorf("chunk %d differs", first+i)
+				}
+				from = end
+			}
+			next += len(ends)
+			return nil
+		})
+		if err != nil || next != d.Chunks() {
+			t.Errorf("%d of %d chunks, %v", next, d.Chunks(), err)
+		}
+	}
+}
+
+// FuzzFrames decodes any bytes: within the cap, or ErrCorrupt.
+func FuzzFrames(f *testing.F) {
+	c := new(codec)
+	for _, texts := range [][]string{{"a"}, {"alpha", "beta"}, {strings.Repeat("again ", 200), "x"}} {
+		var lengths []int
+		for _, t := range texts {
+			lengths = append(lengths, len(t))
+		}
+		data, err := c.encode(lengths, []byte(strings.Join(texts, "")))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte("\x01\xff\xff\x3f\x01\x28\xb5\x2f\xfd\x84"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, ends, err := c.decode(data)
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if len(ends) == 0 || ends[len(ends)-1] != len(text) || len(text) > maxFrame {
+			t.Fatalf("%d bytes, ends %v", len(text), ends)
+		}
+	})
+}
