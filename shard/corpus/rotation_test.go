@@ -100,20 +100,6 @@ func TestBothKeysSignUntilTheOldOneIsGone(t *testing.T) {
 	}
 }
 
-// handover is what a source gives of the publisher's store.
-func handover(t *testing.T, s *Store, m *model, to uint64, from ...uint64) Handover {
-	t.Helper()
-	file, err := s.Rotations(context.Background(), m.origin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := Handover{Rotations: file, Statement: []byte("statement 2"), Paths: map[uint64][]merkle.Hash{}}
-	for _, size := range from {
-		h.Paths[size] = m.consistency(size, to)
-	}
-	return h
-}
-
 func noteBy(t *testing.T, m *model, size uint64, signers ...*proof.Signer) []byte {
 	t.Helper()
 	note, err := proof.SignCheckpoint(m.head(size), signers...)

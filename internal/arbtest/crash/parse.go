@@ -100,8 +100,9 @@ func unquote(arg string) ([]byte, error) {
 	if strings.HasSuffix(arg, "...") {
 		return nil, fmt.Errorf("strace has cut a string")
 	}
-	body, ok := strings.CutPrefix(arg, `"`)
-	if body, ok = strings.CutSuffix(body, `"`); !ok {
+	body, opened := strings.CutPrefix(arg, `"`)
+	body, closed := strings.CutSuffix(body, `"`)
+	if !opened || !closed {
 		return nil, fmt.Errorf("not a string: %.40s", arg)
 	}
 	return unhex(body)

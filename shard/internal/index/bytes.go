@@ -20,16 +20,6 @@ func (b *buffer) uint() uint64 {
 	return v
 }
 
-// uint32 takes off a varint that has to fit.
-func (b *buffer) uint32() uint32 {
-	v := b.uint()
-	if v > 1<<32-1 {
-		b.b, b.bad = nil, true
-		return 0
-	}
-	return uint32(v)
-}
-
 // take takes n bytes off.
 func (b *buffer) take(n uint64) []byte {
 	if n > uint64(len(b.b)) {

@@ -152,14 +152,12 @@ func (c *cursor) seek(doc uint32) (bool, error) {
 		}
 		return true, nil
 	}
-	part := c.part
+	part := 0
 	if c.e.parts != nil {
 		part = sort.Search(len(c.e.parts), func(i int) bool { return c.e.parts[i] >= doc })
 		if part == len(c.e.parts) {
 			return c.end()
 		}
-	} else {
-		part = 0
 	}
 	if part > c.part {
 		if err := c.openPart(part); err != nil {
