@@ -106,14 +106,12 @@ func (s *Snippeter) sightings() (all []sighting) {
 // matches reports whether a clause matches the tokens from i on, as
 // [index.Clause.Count] has it.
 func (s *Snippeter) matches(c index.Clause, i int) bool {
-	if c.Prefix {
-		return bytes.HasPrefix(s.term(i), []byte(c.Words[0]))
-	}
 	if i+len(c.Words) > len(s.tokens) {
 		return false
 	}
 	for j, w := range c.Words {
-		if string(s.term(i+j)) != w {
+		starts := c.Prefix && j == len(c.Words)-1
+		if term := s.term(i + j); string(term) != w && !(starts && bytes.HasPrefix(term, []byte(w))) {
 			return false
 		}
 	}
