@@ -61,15 +61,16 @@ type guard struct {
 	arrivals chan string
 
 	mu    sync.Mutex
-	asked map[string]bool      // own origins that some peer was asked for; guarded by mu
-	ahead map[string]string    // own origins to a peer that has more of them; guarded by mu
-	last  map[string]time.Time // when a peer was asked for everything; guarded by mu
+	asked map[string]bool        // own origins that some peer was asked for; guarded by mu
+	ahead map[string]string      // own origins to a peer that has more of them; guarded by mu
+	lost  map[string]corpus.Info // own origins whose key was changed, as they stood here then; guarded by mu
+	last  map[string]time.Time   // when a peer was asked for everything; guarded by mu
 }
 
 func newGuard(store headStore, every time.Duration, log *slog.Logger) *guard {
 	return &guard{
 		store: store, every: every, log: log, arrivals: make(chan string, guardQueue),
-		asked: make(map[string]bool), ahead: make(map[string]string), last: make(map[string]time.Time),
+		asked: make(map[string]bool), ahead: make(map[string]string), lost: make(map[string]corpus.Info), last: make(map[string]time.Time),
 	}
 }
 
@@ -202,6 +203,9 @@ func (g *guard) beforeAppend(ctx context.Context, origin string) {
 func (g *guard) weigh(ctx context.Context, h peer.PeerHead) {
 	head, err := g.net.Weigh(ctx, h)
 	switch {
+	case errors.Is(err, peer.ErrOtherKey):
+		g.lose(ctx, h, err)
+		return
 	case errors.Is(err, peer.ErrEquivocation):
 		g.log.Error("two signed heads of a corpus contradict each other: it is frozen, both are kept", "corpus", h.Origin, "peer", h.Peer, "error", err)
 		return
@@ -226,6 +230,31 @@ func (g *guard) weigh(ctx context.Context, h peer.PeerHead) {
 		g.log.Error("a peer has more of an own corpus than is here: no document is added until it is back",
 			"corpus", h.Origin, "peer", h.Peer, "here", info.Size, "signed", head.Size)
 	}
+}
+
+// lose notes that an own corpus has changed its key since what is here: it was
+// restored from an old backup, and its old key must sign nothing any more.
+func (g *guard) lose(ctx context.Context, h peer.PeerHead, err error) {
+	info, lookupErr := g.store.Lookup(ctx, h.Origin)
+	if lookupErr != nil {
+		return
+	}
+	g.mu.Lock()
+	g.ahead[h.Origin], g.lost[h.Origin] = h.Peer, info
+	g.mu.Unlock()
+	g.log.Error("an own corpus has changed its key since this backup: nothing is added until it is back", "corpus", h.Origin, "peer", h.Peer, "error", err)
+}
+
+// outdated reports whether the key that an own corpus has here is known to have
+// been changed.
+func (g *guard) outdated(info corpus.Info) (holder string, yes bool) {
+	if g == nil {
+		return "", false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was, ok := g.lost[info.Origin]
+	return g.ahead[info.Origin], ok && was.Key == info.Key
 }
 
 // holder returns a peer that has what is missing here of an own corpus.

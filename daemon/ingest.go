@@ -68,7 +68,9 @@ func (n *Node) addSink(ctx context.Context, req api.AddRequest) (ingest.Sink, er
 	if err != nil {
 		return nil, err
 	}
-	n.beforeAppend(ctx, info.Origin)
+	if err := n.beforeAppend(ctx, info); err != nil {
+		return nil, err
+	}
 	return n.shared.Publisher(info.Origin, signer, old...), nil
 }
 

@@ -67,11 +67,21 @@ func (n *Node) corpusProblem(c corpus.Info, evidence string) string {
 		return fmt.Sprintf("corpus %s is frozen: its own key has signed two histories, as two copies of this home would; the evidence is %s; go on with a new corpus: arborist corpus create NAME", c.Origin, evidence)
 	case c.Frozen:
 		return fmt.Sprintf("corpus %s is frozen: its publisher signed two histories; the evidence is %s", c.Origin, evidence)
+	case c.Own && n.keyProblem(c) != nil:
+		return n.keyProblem(c).Error()
 	case c.Own && c.Seen > c.Size:
 		return fmt.Sprintf("corpus %s: restored from an old backup: %d records here, %d signed; run `arborist peer sync %s %s` to bring them back",
 			c.Origin, c.Size, c.Seen, n.holder(c.Origin), c.Origin)
 	}
 	return ""
+}
+
+// keyProblem says whether a peer has shown that the key of an own corpus was
+// changed after what is here.
+func (n *Node) keyProblem(c corpus.Info) error {
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	return outdated(n.guard, c)
 }
 
 // holder names a peer that is known to have what an own corpus lacks here.

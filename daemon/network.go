@@ -8,6 +8,7 @@ import (
 
 	"arborist/daemon/api"
 	"arborist/peer"
+	"arborist/shard/corpus"
 )
 
 // defaultPort is where a daemon listens unless it is told otherwise.
@@ -66,14 +67,26 @@ func (n *Node) startGuard() {
 }
 
 // beforeAppend asks the peers for what an own corpus has signed, where the
-// network is up.
-func (n *Node) beforeAppend(ctx context.Context, origin string) {
+// network is up, and refuses where one shows that its key was changed since.
+func (n *Node) beforeAppend(ctx context.Context, info corpus.Info) error {
 	n.netMu.Lock()
 	g := n.guard
 	n.netMu.Unlock()
-	if g != nil {
-		g.beforeAppend(ctx, origin)
+	if g == nil {
+		return nil
 	}
+	g.beforeAppend(ctx, info.Origin)
+	return outdated(g, info)
+}
+
+func outdated(g *guard, info corpus.Info) error {
+	holder, yes := g.outdated(info)
+	if !yes {
+		return nil
+	}
+	return api.NewError(api.CodeInvalid,
+		fmt.Errorf("corpus %s: %w: its key was changed after this backup was made, peer %s has the statement", info.Name, corpus.ErrBehind, holder),
+		"bring back keys/corpus-"+info.Name+".key as it was after that, then: arborist peer sync "+holder+" "+info.Origin)
 }
 
 // network returns the peer host. In a command that opened the home itself it

@@ -110,7 +110,7 @@ func versions(vs []shard.Version, source string) []api.Version {
 	for _, v := range vs {
 		out = append(out, api.Version{
 			Root: v.Root, URI: v.Location.URI, Title: v.Location.Title, Corpus: v.Location.Corpus,
-			Source: source, FetchedAt: v.Location.FetchedAt, Current: v.Current,
+			Source: source, FetchedAt: v.Location.FetchedAt, Current: v.Current, Replaced: v.SupersededBy != (document.Root{}),
 		})
 	}
 	return out

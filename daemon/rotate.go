@@ -122,6 +122,9 @@ func (n *Node) RotateCorpus(ctx context.Context, name string) (api.CorpusInfo, e
 		return api.CorpusInfo{}, api.NewError(api.CodeUsage, fmt.Errorf("rotate the key of corpus %s: the key that it replaced last still signs", info.Name),
 			"retire that one first: arborist corpus key "+info.Name+" --retire")
 	}
+	if err := n.beforeAppend(ctx, info); err != nil {
+		return api.CorpusInfo{}, err
+	}
 	next, err := nextSigner(n.home, info)
 	if err != nil {
 		return api.CorpusInfo{}, explain(err)

@@ -40,7 +40,9 @@ func (n *Node) Withdraw(ctx context.Context, req api.WithdrawRequest) (res api.W
 	if err != nil {
 		return res, err
 	}
-	n.beforeAppend(ctx, info.Origin)
+	if err := n.beforeAppend(ctx, info); err != nil {
+		return res, err
+	}
 	if err := n.shared.Publisher(info.Origin, signer, old...).Withdraw(ctx, uris, time.Now()); err != nil {
 		return res, explain(err)
 	}

@@ -26,6 +26,9 @@ var (
 	ErrBusy = errors.New("the source is busy: try again later")
 	// ErrUnavailable: the source cannot be reached or broke off.
 	ErrUnavailable = errors.New("the source cannot be reached or broke off")
+	// ErrOtherKey: an own corpus has changed its key, which this node has signed
+	// and does not know any more.
+	ErrOtherKey = errors.New("this node has certified another key of the corpus, which is not here")
 	// ErrRollback: the head is older than one that was accepted before.
 	ErrRollback = errors.New("the head is older than the one already accepted")
 	// ErrEquivocation: the publisher signed two logs that contradict each other.

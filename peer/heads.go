@@ -172,9 +172,29 @@ func (p *Peer) Weigh(ctx context.Context, h PeerHead) (head proof.Checkpoint, er
 		return head, err
 	}
 	if head, err = proof.OpenCheckpoint(h.Note, v); err != nil {
+		if s.known.Own {
+			if lost := s.lostKey(); lost != nil {
+				return head, lost
+			}
+		}
 		return head, src.fail(ctx, at, blameNote(err))
 	}
 	return head, s.weigh(at, h.Note, head)
+}
+
+// lostKey tells, where a head of an own corpus is not by its key, whether the
+// peer has a statement of this very node for a key that is not known here: then
+// the store is from before the key was changed. Nobody else can sign that.
+func (s *syncer) lostKey() error {
+	statement, err := s.src.get(s.ctx, resource{kind: kindKey, corpus: s.corpus}, maxStatement)
+	if err != nil {
+		return nil
+	}
+	v, err := openStatement(statement, s.corpus)
+	if err != nil || v.String() == s.known.Key || slices.Contains(s.known.Older, v.String()) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrOtherKey, v)
 }
 
 // weigh is [syncer.remember] for a head that nobody wants to follow up to now.

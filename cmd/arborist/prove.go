@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"io/fs"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"arborist/daemon/api"
 	"arborist/document"
+	"arborist/proof"
 )
 
 func (a *app) proveCommand() *cobra.Command {
@@ -52,9 +53,15 @@ func (a *app) proved(res api.ProveResult, out string) error {
 		_, err := a.out.Write(text)
 		return err
 	}
-	if err := os.WriteFile(out, text, 0o644); err != nil {
-		return fmt.Errorf("write proof: %w", err)
+	mode, check := fs.FileMode(0o600), ""
+	if p, err := proof.Parse([]byte(res.Text)); err == nil && p.Log != nil {
+		mode, check = 0o644, ` --key "$(arborist corpus key NAME)"`
+	} else {
+		a.note("%s holds the passage of a document that is in no corpus; whoever gets the file can read it", out)
 	}
-	a.note("wrote %s (%s); check it with: arborist-verify %s", out, byteSize(int64(len(text))), out)
+	if err := writeWhole(out, text, mode); err != nil {
+		return fmt.Errorf("write proof %s: %w", out, err)
+	}
+	a.note("wrote %s (%s); check it with: arborist-verify%s %s", out, byteSize(int64(len(text))), check, out)
 	return nil
 }

@@ -81,9 +81,12 @@ func (a *app) historyCommand() *cobra.Command {
 
 func printVersions(l *lines, versions []api.Version) {
 	for _, v := range versions {
-		state := "superseded"
-		if v.Current {
+		state := "withdrawn"
+		switch {
+		case v.Current:
 			state = "current"
+		case v.Replaced:
+			state = "superseded"
 		}
 		place := v.Corpus
 		if place == "" {

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"os"
+	"os/signal"
+	"syscall"
+
 	"github.com/spf13/cobra"
 
 	"arborist/proof/report"
@@ -26,6 +30,9 @@ program of its own, for people who have nothing else of Arborist.`,
 			if len(files) > 0 {
 				o.File = files[0]
 			}
+			// Nothing is to be left good here, and reading a pipe does not see the
+			// context: an interrupt ends the program at once.
+			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			if code := report.Run(o, a.in, a.out, a.err); code != 0 {
 				return &exitError{code}
 			}

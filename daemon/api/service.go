@@ -281,6 +281,9 @@ type Version struct {
 	Source    string        `json:"source"`
 	FetchedAt time.Time     `json:"fetched_at"`
 	Current   bool          `json:"current"`
+	// Replaced: another document took its place. What is neither current nor
+	// replaced was withdrawn.
+	Replaced bool `json:"replaced,omitempty"`
 }
 
 // CorporaResult lists corpora.

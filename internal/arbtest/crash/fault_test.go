@@ -33,7 +33,7 @@ func TestLostSyncsLoseWhatWasAcknowledged(t *testing.T) {
 // process or in one that follows a kill, must not rest on it.
 func TestFailedSyncIsNeverASuccess(t *testing.T) {
 	s := schedule{Shards: 2, Rounds: 4, Reopens: 1, Insist: true}
-	log, trace := record(t, s, "fsync,fdatasync:error=EIO:when=4+7")
+	log, trace := record(t, s, "fsync,fdatasync:error=EIO:when=4+11")
 	failed, refused := 0, 0
 	for _, o := range log.Ops {
 		if o.Action == crash.Sync && o.Failed {

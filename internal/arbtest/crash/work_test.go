@@ -176,7 +176,7 @@ func (w *worker) restart(round int) error {
 func (w *worker) step(name string, do func() error) error {
 	for try := 0; ; try++ {
 		err := do()
-		if err == nil || !w.Insist || try == 50 {
+		if err == nil || !w.Insist || try == 200 {
 			return err
 		}
 		w.ack("failed %s: %q", name, err)
