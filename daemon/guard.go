@@ -82,6 +82,15 @@ func (g *guard) arrived(id string) {
 	}
 }
 
+// again has a peer asked soon, also where it was asked a moment ago: the owner
+// has named it, for example to gather the cosignature that it has made since.
+func (g *guard) again(id string) {
+	g.mu.Lock()
+	delete(g.last, id)
+	g.mu.Unlock()
+	g.arrived(id)
+}
+
 // run asks until ctx ends, and returns when nothing is asked any more.
 func (g *guard) run(ctx context.Context) {
 	var visits sync.WaitGroup

@@ -109,6 +109,11 @@ func TestAPeerIsAskedWhenItConnectsAndInEachRound(t *testing.T) {
 		if a := net.count("a"); a != 2 {
 			t.Fatalf("after a connected again later: asked %d times", a)
 		}
+		g.again("a") // the owner joins it once more
+		synctest.Wait()
+		if a := net.count("a"); a != 3 {
+			t.Fatalf("joined again by the owner: asked %d times", a)
+		}
 		// Rounds are 45 to 75 minutes apart.
 		time.Sleep(44*time.Minute - 2*guardPause)
 		synctest.Wait()

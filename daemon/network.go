@@ -137,6 +137,13 @@ func (n *Node) Join(ctx context.Context, addr string) (api.JoinResult, error) {
 		return api.JoinResult{}, err
 	}
 	id, err := p.Join(ctx, addr)
+	if err == nil {
+		n.netMu.Lock()
+		if n.guard != nil {
+			n.guard.again(id)
+		}
+		n.netMu.Unlock()
+	}
 	return api.JoinResult{PeerID: id}, explain(err)
 }
 
