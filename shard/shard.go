@@ -20,7 +20,8 @@
 // A document is in the file that the leading bits of its root name. Documents
 // none of whose locations is current are kept but hidden from search.
 //
-// SQLite is linked with FTS5 by the build tag sqlite_fts5.
+// The index of words is our own (shard/internal/index). SQLite is linked with
+// FTS5, by the build tag sqlite_fts5, to migrate files of schema version 1.
 package shard
 
 import (
