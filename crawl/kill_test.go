@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // net/http on hostile servers
 	os.Exit(m.Run())
 }
 

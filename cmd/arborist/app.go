@@ -142,7 +142,13 @@ func (a *app) logger() (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
 		return nil, usage(fmt.Errorf("--log-level %q: %w", a.logLevel, err), "take debug, info, warn or error")
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})), nil
+	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	// What libraries write to the standard log (net/http: "Unsolicited response
+	// received on idle HTTP channel") is about other people's servers: kept
+	// for those who ask for all.
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(log)
+	return log, nil
 }
 
 func usage(err error, hint string) error { return api.NewError(api.CodeUsage, err, hint) }

@@ -1,6 +1,7 @@
 package fetch_test
 
 import (
+	"log/slog"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -9,7 +10,11 @@ import (
 	"arborist/crawl/fetch/fetchtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// What net/http says of hostile servers, on the standard log.
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	goleak.VerifyTestMain(m)
+}
 
 func TestHTTPKeepsTheFetcherContract(t *testing.T) {
 	fetchtest.Run(t, func(t testing.TB, cfg fetchtest.Config) fetch.Fetcher {

@@ -53,7 +53,7 @@ func TestHostileAnswerEndsInTimeAndMemory(t *testing.T) {
 		class  fetch.Class
 		reason string
 	}{
-		{"dripping status line", func(c net.Conn, _ []string) { drip(c, "H") }, fetch.Transient, ""},
+		{"dripping status line", func(c net.Conn, _ []string) { drip(c, "H") }, fetch.Transient, "timeout"},
 		{"dripping header", func(c net.Conn, _ []string) { io.WriteString(c, okHTML); drip(c, "X-A: b\r\n") }, fetch.Transient, "timeout"},
 		{"dripping body", func(c net.Conn, _ []string) { io.WriteString(c, okHTML+"\r\n"); drip(c, "x") }, fetch.Transient, "timeout"},
 		{"dripping chunks", func(c net.Conn, _ []string) {
@@ -128,7 +128,13 @@ func TestHostileAnswerEndsInTimeAndMemory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // most of these wait
-			f, url := raw(t, fetch.HTTPConfig{Timeout: 500 * time.Millisecond, MaxBody: 1 << 20}, c.answer)
+			// Only who waits for nothing ends by the clock. Whatever ends by
+			// a limit or a fault must get there however slow the machine is.
+			timeout := 2 * time.Minute
+			if c.reason == "timeout" {
+				timeout = 500 * time.Millisecond
+			}
+			f, url := raw(t, fetch.HTTPConfig{Timeout: timeout, MaxBody: 1 << 20}, c.answer)
 			start := time.Now()
 			r, err := f.Fetch(t.Context(), fetch.Request{URL: url})
 			class := fetch.ClassOf(err)
@@ -138,8 +144,8 @@ func TestHostileAnswerEndsInTimeAndMemory(t *testing.T) {
 			if err != nil && len(err.Error()) > 1000 {
 				t.Errorf("a message of %d bytes", len(err.Error()))
 			}
-			if took := time.Since(start); took > 6*time.Second {
-				t.Errorf("took %v with a limit of 0.5 s", took)
+			if took := time.Since(start); took > time.Minute {
+				t.Errorf("took %v", took)
 			}
 		})
 	}
@@ -159,7 +165,7 @@ func TestOddButReadableAnswerIsRead(t *testing.T) {
 		"trailers":                            okHTML + "Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\nX-T: y\r\n\r\n",
 		"a header of 100 KB":                  okHTML + "X-Long: " + strings.Repeat("y", 100<<10) + "\r\n\r\nbody",
 	} {
-		f, url := raw(t, fetch.HTTPConfig{}, func(c net.Conn, _ []string) { io.WriteString(c, answer) })
+		f, url := raw(t, fetch.HTTPConfig{Timeout: 2 * time.Minute}, func(c net.Conn, _ []string) { io.WriteString(c, answer) })
 		r, err := f.Fetch(t.Context(), fetch.Request{URL: url})
 		if err != nil || r.Status != 200 || string(r.Body) != "body" {
 			t.Errorf("%s: %d %q, skipped %q, %v", name, r.Status, r.Body, r.Skipped, err)
@@ -206,11 +212,13 @@ func TestBodyNobodyWantsCostsLittle(t *testing.T) {
 	for name, c := range map[string]struct {
 		body  string
 		hang  bool
-		conns int32
+		times int
+		most  int32 // connections
 	}{
-		"small": {strings.Repeat("x", 1000), false, 1},
-		"large": {strings.Repeat("x", 1<<20), false, 2},
-		"slow":  {"x", true, 2},
+		// A machine that stands still for a second may cost one or another.
+		"small": {strings.Repeat("x", 1000), false, 20, 5},
+		"large": {strings.Repeat("x", 1<<20), false, 2, 2},
+		"slow":  {"x", true, 2, 2},
 	} {
 		var conns atomic.Int32
 		release := make(chan struct{})
@@ -231,17 +239,17 @@ func TestBodyNobodyWantsCostsLittle(t *testing.T) {
 			}
 		}
 		srv.Start()
-		f := newHTTP(t, fetch.HTTPConfig{Guard: fetchtest.Allow(addrOf(srv))})
+		f := newHTTP(t, fetch.HTTPConfig{Guard: fetchtest.Allow(addrOf(srv)), Timeout: 2 * time.Minute})
 		start := time.Now()
-		for range 2 {
+		for range c.times {
 			if r, err := f.Fetch(t.Context(), fetch.Request{URL: srv.URL}); err != nil || r.Status != 404 {
 				t.Errorf("%s: %d, %v", name, r.Status, err)
 			}
 		}
-		if n := conns.Load(); n != c.conns {
-			t.Errorf("%s: %d connections, want %d", name, n, c.conns)
+		if n := conns.Load(); n > c.most {
+			t.Errorf("%s: %d connections for %d answers, want %d", name, n, c.times, c.most)
 		}
-		if took := time.Since(start); took > 8*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: took %v", name, took)
 		}
 		close(release)

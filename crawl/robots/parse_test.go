@@ -227,7 +227,7 @@ func TestDecidingTakesLinearTime(t *testing.T) {
 		decided := time.Since(start)
 		t.Logf("%-26s %d rules, parse %v, decide %v", name, len(r.rules), parsed, decided)
 		// Backtracking would take years; the bound is loose for slow machines.
-		if decided > 3*time.Second || parsed > 3*time.Second {
+		if decided > time.Minute || parsed > time.Minute {
 			t.Errorf("%s: parse %v, decide %v", name, parsed, decided)
 		}
 	}
