@@ -341,9 +341,9 @@ func reindex(t testing.TB, path string, texts map[int64]string) {
 		if !ok {
 			row, err := scanDoc(tx.QueryRow(docOfSQL, id))
 			must(nil, err)
-			chunk, err := f.codec.readChunk(t.Context(), tx, row, uint64(id-row.id))
+			p, err := f.passage(t.Context(), tx, row, uint64(id-row.id))
 			must(nil, err)
-			text = string(chunk)
+			text = string(p.Text)
 		}
 		tokenizer.Each([]byte(text), func(term []byte, _, _ int) { b.Term(term) })
 		must(db.Exec("UPDATE documents SET words = words + ? WHERE id = (SELECT max(id) FROM documents WHERE id <= ?)", b.EndPassage(), id))

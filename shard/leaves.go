@@ -46,11 +46,16 @@ func readHashes(ctx context.Context, tx *sql.Tx, row docRow) (h leafHashes, err 
 	if err != nil {
 		return h, err
 	}
+	return h, h.fit(row)
+}
+
+// fit refuses hashes that are not as many as the document needs.
+func (h leafHashes) fit(row docRow) error {
 	n := row.header.Chunks
 	if uint64(len(h.leaves)) != n*merkle.HashSize || uint64(len(h.nodes)) != (n>>nodeLevel)*merkle.HashSize {
-		return h, corrupt("document %s has %d and %d bytes of hashes for %d chunks", row.header.Root, len(h.leaves), len(h.nodes), n)
+		return corrupt("document %s has %d and %d bytes of hashes for %d chunks", row.header.Root, len(h.leaves), len(h.nodes), n)
 	}
-	return h, nil
+	return nil
 }
 
 // Node implements [merkle.NodeReader].

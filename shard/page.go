@@ -190,26 +190,40 @@ func (s *search) prove(ctx context.Context, c candidate) (Hit, error) {
 
 // location returns the first location of a hit that passes the filters, a
 // current one where there is one.
-func (s *search) location(ctx context.Context, c candidate) (Version, error) {
-	rows, err := c.part.tx.QueryContext(background, "SELECT "+versionColumns+" FROM "+versionTables+
-		" WHERE l.document = ? ORDER BY l.current DESC, o.origin, l.uri, l.seq DESC", c.doc.id)
+func (s *search) location(ctx context.Context, c candidate) (first Version, err error) {
+	// Not ordered by SQL: setting up a sorter costs more than looking at the few
+	// locations that a document has.
+	rows, err := c.part.tx.QueryContext(background, "SELECT "+versionColumns+" FROM "+versionTables+" WHERE l.document = ?", c.doc.id)
 	if err != nil {
-		return Version{}, err
+		return first, err
 	}
 	defer rows.Close()
 	f := s.terms.filters
-	for rows.Next() {
-		v, err := scanVersion(rows.Scan)
-		if err != nil {
-			return v, err
+	err = sql.ErrNoRows
+	for i := 0; rows.Next(); i++ {
+		if i%64 == 0 && ctx.Err() != nil {
+			return first, ctx.Err()
+		}
+		v, scanErr := scanVersion(rows.Scan)
+		if scanErr != nil {
+			return v, scanErr
 		}
 		at := v.Location.FetchedAt.Unix()
 		if (v.Current || f.all) && (f.origin == "" || v.Location.Corpus == f.origin) && (f.after == 0 || at >= f.after) &&
-			(f.before == 0 || at < f.before) && f.passes(v.Location.Corpus, v.Location.URI) {
-			return v, nil
+			(f.before == 0 || at < f.before) && f.passes(v.Location.Corpus, v.Location.URI) && (err != nil || v.before(first)) {
+			first, err = v, nil
 		}
 	}
-	return Version{}, cmp.Or(rows.Err(), sql.ErrNoRows)
+	return first, cmp.Or(rows.Err(), err)
+}
+
+// before is the order in which locations of one document are shown: current
+// ones first.
+func (v Version) before(o Version) bool {
+	if v.Current != o.Current {
+		return v.Current
+	}
+	return cmp.Or(cmp.Compare(v.Location.Corpus, o.Location.Corpus), cmp.Compare(v.Location.URI, o.Location.URI), cmp.Compare(o.Seq, v.Seq)) < 0
 }
 
 // recount scores a proven text anew. An index that claims words which the text

@@ -113,24 +113,26 @@ func (c *codec) decode(data []byte) (text []byte, ends []int, err error) {
 
 // frames calls fn with each frame of a document.
 func (c *codec) frames(d *document.Document, fn func(first int, data []byte) error) error {
-	for first := 0; first < d.Chunks(); {
-		var lengths []int
-		var text []byte
+	lengths := make([]int, 0, frameChunks)
+	for first := 0; first < d.Chunks(); first += len(lengths) {
+		lengths = lengths[:0]
+		from := d.Span(first).Start
+		end := from
 		for i := first; i < d.Chunks() && len(lengths) < frameChunks; i++ {
-			chunk := d.Chunk(i)
-			if len(lengths) > 0 && len(text)+len(chunk) > frameBytes {
+			s := d.Span(i)
+			if len(lengths) > 0 && s.End-from > frameBytes {
 				break
 			}
-			lengths, text = append(lengths, len(chunk)), append(text, chunk...)
+			lengths, end = append(lengths, s.End-s.Start), s.End
 		}
-		data, err := c.encode(lengths, text)
+		// Chunks partition the text, so those of a frame are one piece of it.
+		data, err := c.encode(lengths, d.Text()[from:end])
 		if err != nil {
 			return err
 		}
 		if err := fn(first, data); err != nil {
 			return err
 		}
-		first += len(lengths)
 	}
 	return nil
 }
@@ -172,23 +174,15 @@ func (c *codec) readText(ctx context.Context, tx *sql.Tx, row docRow) ([]byte, e
 	return text, nil
 }
 
-// readChunk returns one chunk of a document, unproven.
-func (c *codec) readChunk(ctx context.Context, tx *sql.Tx, row docRow, index uint64) ([]byte, error) {
-	var id int64
-	var data []byte
-	err := tx.QueryRowContext(context.WithoutCancel(ctx), "SELECT id, data FROM texts WHERE id <= ? ORDER BY id DESC LIMIT 1", row.id+int64(index)).Scan(&id, &data)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
-	if err != nil || id < row.id {
-		return nil, corrupt("document %s lacks chunk %d", row.header.Root, index)
-	}
+// chunk returns one chunk of a document, unproven, from the frame that starts
+// with chunk id.
+func (c *codec) chunk(row docRow, index uint64, id int64, data []byte) ([]byte, error) {
 	text, ends, err := c.decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("document %s: %w", row.header.Root, err)
 	}
 	i := row.id + int64(index) - id
-	if i >= int64(len(ends)) {
+	if id < row.id || i >= int64(len(ends)) {
 		return nil, corrupt("document %s lacks chunk %d", row.header.Root, index)
 	}
 	from := 0

@@ -41,7 +41,7 @@ type Scorer struct {
 
 // Lengths and frequencies up to these, almost all of them, are looked up.
 const (
-	tableLength = 1024
+	tableLength = 512
 	tableTF     = 3
 )
 

@@ -14,6 +14,7 @@ const maxOccurrences = 2 << 20
 // again after Write.
 type Builder struct {
 	ids     map[string]uint32
+	recent  *[recentTerms]uint32 // by a hash of the term: one more than its id
 	terms   []string
 	count   []uint32     // occurrences of each term
 	used    []uint32     // terms with occurrences
@@ -33,26 +34,45 @@ func (b *Builder) Term(term []byte) {
 	if b.length == maxWords || len(term) > MaxTerm || len(term) == 0 {
 		return
 	}
+	id := b.id(term)
+	if b.count[id] == 0 {
+		b.used = append(b.used, id)
+	}
+	b.count[id]++
+	if len(b.words) == cap(b.words) {
+		b.words = slices.Grow(b.words, max(len(b.words), 1<<16))
+	}
+	b.words = append(b.words, occurrence{id, uint32(b.Passages()), b.length})
+	b.length++
+}
+
+// recentTerms is how many terms are found without the map: most words of a
+// text are a few thousand that come again and again.
+const recentTerms = 1 << 13
+
+// id returns the number of a term.
+func (b *Builder) id(term []byte) uint32 {
+	if b.recent == nil {
+		b.recent, b.ids = new([recentTerms]uint32), make(map[string]uint32)
+	}
+	hash := uint32(2166136261)
+	for _, c := range term {
+		hash = (hash ^ uint32(c)) * 16777619 // FNV-1a
+	}
+	slot := &b.recent[(hash^hash>>15)%recentTerms]
+	if *slot > 0 && b.terms[*slot-1] == string(term) {
+		return *slot - 1
+	}
 	id, ok := b.ids[string(term)]
 	if !ok {
-		if b.ids == nil {
-			b.ids = make(map[string]uint32)
-		}
 		id = uint32(len(b.terms))
 		s := string(term)
 		b.ids[s] = id
 		b.terms = append(b.terms, s)
 		b.count = append(b.count, 0)
 	}
-	if b.count[id] == 0 {
-		b.used = append(b.used, id)
-	}
-	b.count[id]++
-	if len(b.words) == cap(b.words) {
-		b.words = slices.Grow(b.words, max(len(b.words), 1<<14))
-	}
-	b.words = append(b.words, occurrence{id, uint32(b.Passages()), b.length})
-	b.length++
+	*slot = id + 1
+	return id
 }
 
 // EndPassage ends the passage and returns its length in words.
@@ -135,8 +155,7 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 // sort brings the words into the order of terms, and those of one term into
 // that of passages. It returns the terms in order and where each one's words end.
 func (b *Builder) sort() (order []uint32, ends []int) {
-	order = b.used
-	slices.SortFunc(order, func(x, y uint32) int { return cmp.Compare(b.terms[x], b.terms[y]) })
+	order = b.inOrder()
 	// A counting sort: every term knows where its words go.
 	at := make([]int, len(b.terms))
 	ends = make([]int, len(order))
@@ -154,6 +173,31 @@ func (b *Builder) sort() (order []uint32, ends []int) {
 	return order, ends
 }
 
+// inOrder returns the terms that occur in their order.
+func (b *Builder) inOrder() []uint32 {
+	// Most comparisons end at the first bytes, which stand together here.
+	type head struct {
+		first uint64
+		id    uint32
+	}
+	heads := make([]head, len(b.used))
+	for i, id := range b.used {
+		var first [8]byte
+		copy(first[:], b.terms[id])
+		heads[i] = head{binary.BigEndian.Uint64(first[:]), id}
+	}
+	slices.SortFunc(heads, func(x, y head) int {
+		if x.first != y.first {
+			return cmp.Compare(x.first, y.first)
+		}
+		return cmp.Compare(b.terms[x.id], b.terms[y.id])
+	})
+	for i, h := range heads {
+		b.used[i] = h.id
+	}
+	return b.used
+}
+
 // A Builder that is used again keeps its vocabulary and its buffers, up to
 // these sizes: most of the words of the next passages are in it already.
 const (
@@ -168,7 +212,7 @@ func (b *Builder) Reset() {
 	}
 	b.used, b.words, b.sorted, b.lengths, b.length = b.used[:0], b.words[:0], b.sorted[:0], nil, 0
 	if len(b.terms) > keptTerms {
-		b.ids, b.terms, b.count, b.used = nil, nil, nil, nil
+		b.ids, b.recent, b.terms, b.count, b.used = nil, nil, nil, nil, nil
 	}
 	if cap(b.words) > keptOccurrences {
 		b.words, b.sorted = nil, nil

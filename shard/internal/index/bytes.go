@@ -11,6 +11,16 @@ type buffer struct {
 
 // uint takes a varint off.
 func (b *buffer) uint() uint64 {
+	// Most numbers are small.
+	if len(b.b) > 0 && b.b[0] < 0x80 {
+		v := b.b[0]
+		b.b = b.b[1:]
+		return uint64(v)
+	}
+	return b.long()
+}
+
+func (b *buffer) long() uint64 {
 	v, n := binary.Uvarint(b.b)
 	if n <= 0 {
 		b.b, b.bad = nil, true

@@ -10,19 +10,30 @@ const (
 // A memo remembers what became of short strings, in 128 KiB. Each has one place
 // in the table, and what comes last has it: text repeats so much that no better
 // order pays.
-type memo struct{ table *[memoSlots]memoSlot }
+type memo struct {
+	asked int // while there is no table
+	table *[memoSlots]memoSlot
+}
+
+// memoAfter is how many strings it takes before a table is worth its memory: a
+// query has fewer.
+const memoAfter = 64
 
 type memoSlot struct {
 	n, m     uint8 // lengths of key and value
 	key, val [memoBytes]byte
 }
 
-// slot returns the place of key, which is not empty, or nil where it is too long.
+// slot returns the place of key, which is not empty, or nil where it is too long
+// or there is no table yet.
 func (c *memo) slot(key []byte) *memoSlot {
 	if len(key) > memoBytes {
 		return nil
 	}
 	if c.table == nil {
+		if c.asked++; c.asked <= memoAfter {
+			return nil
+		}
 		c.table = new([memoSlots]memoSlot)
 	}
 	hash := uint32(2166136261)
