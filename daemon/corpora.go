@@ -25,7 +25,7 @@ var errCorpusName = errors.New("a corpus name has 1 to 32 of a-z, 0-9 and hyphen
 
 func checkCorpusName(name string) error {
 	if ok, _ := regexp.MatchString(`^[a-z][a-z0-9-]{0,31}$`, name); !ok {
-		return api.NewError(api.CodeUsage, fmt.Errorf("name corpus %.40q: %w", name, errCorpusName), "")
+		return api.NewError(api.CodeUsage, fmt.Errorf("name corpus %.40q: %w", name, errCorpusName), "for example: arborist corpus create papers")
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ const (
 // Limits of one page of hits.
 const (
 	defaultLimit = 10
-	maxLimit     = 1000
-	maxOffset    = 100_000
+	MaxLimit     = 1000
+	MaxOffset    = 100_000
 )
 
 // Query implements [api.Finder]. Every hit was verified against its own proof.
@@ -33,9 +33,9 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
-	if q.Limit < 0 || q.Limit > maxLimit || q.Offset < 0 || q.Offset > maxOffset {
+	if q.Limit < 0 || q.Limit > MaxLimit || q.Offset < 0 || q.Offset > MaxOffset {
 		return res, api.NewError(api.CodeUsage, fmt.Errorf("query: limit %d, offset %d", req.Limit, req.Offset),
-			fmt.Sprintf("take a limit of 1 to %d and an offset of 0 to %d", maxLimit, maxOffset))
+			fmt.Sprintf("--limit takes 1 to %d, --offset 0 to %d", MaxLimit, MaxOffset))
 	}
 	if req.Corpus != "" {
 		info, err := n.lookupCorpus(ctx, req.Corpus)

@@ -9,10 +9,14 @@ import (
 	"arborist/shard/corpus"
 )
 
+// MaxListings is the largest page of [Node.CorpusAt].
+const MaxListings = corpus.MaxRecords
+
 // CorpusAt implements [api.Corpora].
 func (n *Node) CorpusAt(ctx context.Context, req api.CorpusAtRequest) (res api.CorpusAtResult, err error) {
-	if req.Limit < 1 || req.Limit > corpus.MaxRecords || req.Offset < 0 {
-		return res, api.NewError(api.CodeUsage, fmt.Errorf("page of %d behind %d", req.Limit, req.Offset), fmt.Sprintf("--limit takes 1 to %d, --offset 0 or more", corpus.MaxRecords))
+	if req.Limit < 1 || req.Limit > MaxListings || req.Offset < 0 {
+		return res, api.NewError(api.CodeUsage, fmt.Errorf("show corpus %.200q at %d: limit %d, offset %d", req.Corpus, req.Size, req.Limit, req.Offset),
+			fmt.Sprintf("--limit takes 1 to %d, --offset 0 or more", MaxListings))
 	}
 	info, err := n.lookupCorpus(ctx, req.Corpus)
 	if err != nil {

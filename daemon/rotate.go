@@ -104,6 +104,9 @@ func settleKeys(home Home, info corpus.Info) error {
 	return shard.SyncFolder(home.Keys())
 }
 
+// errStillSigns: a corpus has one replaced key that signs beside, not two.
+var errStillSigns = errors.New("the key that it replaced last still signs")
+
 // RotateCorpus implements [api.Corpora]. The new key is durable on disk before
 // anything is signed with it.
 func (n *Node) RotateCorpus(ctx context.Context, name string) (api.CorpusInfo, error) {
@@ -119,7 +122,7 @@ func (n *Node) RotateCorpus(ctx context.Context, name string) (api.CorpusInfo, e
 		return api.CorpusInfo{}, explain(err)
 	}
 	if len(old) > 0 {
-		return api.CorpusInfo{}, api.NewError(api.CodeUsage, fmt.Errorf("rotate the key of corpus %s: the key that it replaced last still signs", info.Name),
+		return api.CorpusInfo{}, api.NewError(api.CodeFailed, fmt.Errorf("rotate the key of corpus %s: %w", info.Name, errStillSigns),
 			"retire that one first: arborist corpus key "+info.Name+" --retire")
 	}
 	if err := n.beforeAppend(ctx, info); err != nil {

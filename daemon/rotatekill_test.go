@@ -24,7 +24,7 @@ func rotateInChild(home Home) error {
 	}
 	fmt.Println("ready")
 	_, err = n.RotateCorpus(ctx, MainCorpus)
-	if err != nil && api.AsError(err).Code != api.CodeUsage { // usage: the last one was not retired
+	if err != nil && !errors.Is(err, errStillSigns) { // the last one was not retired
 		return err
 	}
 	if _, err := n.RetireCorpusKey(ctx, MainCorpus); err != nil {

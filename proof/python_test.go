@@ -54,9 +54,10 @@ func TestIndependentVerifierHasAHundredLines(t *testing.T) {
 
 func TestIndependentVerifierReadsFilesOfThisPackage(t *testing.T) {
 	python := pythonVerifier(t)
-	_, p, _ := benchProofs(t)
+	_, p, v := benchProofs(t)
+	other := testSigner(t, testPeer+"/other").Verifier()
 	name := filepath.Join(t.TempDir(), "a.proof")
-	run := func(file string) (string, error) {
+	run := func(file string, key *Verifier) (string, error) {
 		script := "testdata/verify.py"
 		if file[0] == '{' {
 			script = "testdata/verify_json.py"
@@ -64,15 +65,18 @@ func TestIndependentVerifierReadsFilesOfThisPackage(t *testing.T) {
 		if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(python, "-B", script, name, p.Header.Root.String()).CombinedOutput()
+		out, err := exec.Command(python, "-B", script, name, p.Header.Root.String(), key.String()).CombinedOutput()
 		return string(out), err
 	}
 	for _, file := range []string{mustText(t, p), mustTwin(t, p)} {
-		out, err := run(file)
+		out, err := run(file, v)
 		if err != nil || !strings.Contains(out, p.Header.ID().String()) {
 			t.Errorf("%v: %s", err, out)
 		}
-		if out, err := run(strings.Replace(file, "bytes..", "bytes,.", 1)); err == nil && file[0] != '{' {
+		if out, err := run(file, other); err == nil {
+			t.Errorf("the key of another corpus passes: %s", out)
+		}
+		if out, err := run(strings.Replace(file, "bytes..", "bytes,.", 1), v); err == nil && file[0] != '{' {
 			t.Errorf("a changed passage passes: %s", out)
 		}
 	}

@@ -58,6 +58,8 @@ crawl or add with --private stays in a database of its own that no peer can reac
 		SilenceUsage:  true,
 		Args:          verbs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: noneEmpty,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.home, "home", defaultHome(), "folder that holds the store (env ARBORIST_HOME)")
@@ -168,6 +170,12 @@ func args(low, high int, names string) cobra.PositionalArgs {
 			return nil
 		}
 		return usage(fmt.Errorf("%s: got %d arguments, want %s", cmd.CommandPath(), len(got), names),
-			"for example: "+strings.TrimSpace(cmd.Example))
+			"for example: "+firstExample(cmd))
 	}
+}
+
+// firstExample is one command line that works, for a hint.
+func firstExample(cmd *cobra.Command) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+	return first
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"arborist/daemon/api"
+	"arborist/proof"
 )
 
 // keepBundle writes the bundle of a page of hits and says what is in it. Where
@@ -27,32 +24,29 @@ func (a *app) keepBundle(res api.QueryResult, name string) error {
 		}
 	}
 	if err := writeWhole(name, []byte(res.Bundle), mode); err != nil {
-		return fmt.Errorf("write bundle: %w", err)
+		return err
 	}
 	if private > 0 {
 		a.note("%s holds PRIVATE text: %s from the private crawl db; whoever gets the file can read it", name, plural(private, "passage"))
 	}
-	a.note("wrote %s (%s, %s); check it with: arborist-verify %s", name, plural(len(res.Hits), "hit"), byteSize(int64(len(res.Bundle))), name)
+	a.note("wrote %s (%s, %s); check it with: arborist-verify%s %s", name, plural(len(res.Hits), "hit"), byteSize(int64(len(res.Bundle))), bundleKeys(res.Bundle), name)
 	return nil
 }
 
-// writeWhole writes a file whole or not at all. A file that stands there is
-// replaced; what is no file, such as a device, is refused.
-func writeWhole(name string, b []byte, mode fs.FileMode) error {
-	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
-		return usage(fmt.Errorf("%s is not a file", name), "name a file to write")
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".bundle-*") // for the owner alone
+// bundleKeys is what a check of the bundle needs: the key of each corpus in it.
+func bundleKeys(text string) (flags string) {
+	b, err := proof.ParseBundle([]byte(text))
 	if err != nil {
-		return err
+		return "" // of a daemon that is not ours
 	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
+	for _, l := range b.Logs {
+		if c, err := proof.ReadCheckpoint(l.Note); err == nil {
+			flags += keyFlag(c.Origin)
+		}
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return flags
 }
+
+// keyFlag is the flag that checks a corpus, ready for a shell: an origin has no
+// character that means anything to one.
+func keyFlag(origin string) string { return ` --key "$(arborist corpus key ` + origin + `)"` }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"arborist/daemon"
 	"arborist/daemon/api"
 )
 
@@ -77,9 +79,9 @@ func (a *app) corpusShowCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.Uint64Var(&past.Size, "at", 0, "as it was when its log had this many records")
-	f.IntVar(&past.Limit, "limit", 100, "listings a page, with --at")
-	f.IntVar(&past.Offset, "offset", 0, "listings to skip, with --at")
+	numberVar(f, &past.Size, "at", 0, 0, math.MaxInt64, "as it was when its log had this many records")
+	numberVar(f, &past.Limit, "limit", 100, 1, daemon.MaxListings, "listings a page, with --at")
+	numberVar(f, &past.Offset, "offset", 0, 0, math.MaxInt32, "listings to skip, with --at")
 	return cmd
 }
 

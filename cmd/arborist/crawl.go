@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -30,8 +31,8 @@ db, which no peer can read.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.SeedURL, "seed-url", "", "where to start")
-	f.IntVar(&req.Depth, "depth", 2, "how many links away from the seed")
-	f.IntVar(&req.MaxPages, "max-pages", 0, "stop after so many pages (0: no cap)")
+	numberVar(f, &req.Depth, "depth", 2, 0, math.MaxInt32, "how many links away from the seed")
+	numberVar(f, &req.MaxPages, "max-pages", 0, 0, math.MaxInt32, "stop after so many pages (0: no cap)")
 	f.BoolVar(&req.Ingest, "ingest", false, "store the pages in the private crawl db")
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
 	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host that redirects may lead to")

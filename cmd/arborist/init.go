@@ -32,6 +32,6 @@ func (a *app) initCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&shards, "shards", 0, "shard files, a power of two up to 256 (default 4)")
+	numberVar(cmd.Flags(), &shards, "shards", 0, 1, 256, "shard files, a power of two up to 256 (default 4)")
 	return cmd
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io/fs"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -26,9 +25,14 @@ document, in that corpus. The file holds the passage itself.`,
 			if err != nil {
 				return usage(err, "a root starts with bafkrei; arborist query shows it with each hit")
 			}
-			index, err := strconv.ParseUint(words[1], 10, 64)
+			index, err := parseNumber(words[1])
 			if err != nil {
-				return usage(fmt.Errorf("chunk %q is not a number", words[1]), "the first chunk is 0")
+				return usage(fmt.Errorf("chunk %.40q: %w", words[1], err), "the first chunk is 0; arborist query shows the number with each hit")
+			}
+			if out != "" {
+				if err := checkOutput(out); err != nil {
+					return err
+				}
 			}
 			return a.with(cmd.Context(), func(s api.Service) error {
 				res, err := s.Prove(cmd.Context(), api.ProveRequest{Root: root, Chunk: index, Corpus: corpus})
@@ -55,12 +59,15 @@ func (a *app) proved(res api.ProveResult, out string) error {
 	}
 	mode, check := fs.FileMode(0o600), ""
 	if p, err := proof.Parse([]byte(res.Text)); err == nil && p.Log != nil {
-		mode, check = 0o644, ` --key "$(arborist corpus key NAME)"`
+		mode, check = 0o644, ""
+		if c, err := proof.ReadCheckpoint(p.Log.Note); err == nil {
+			check = keyFlag(c.Origin)
+		}
 	} else {
 		a.note("%s holds the passage of a document that is in no corpus; whoever gets the file can read it", out)
 	}
 	if err := writeWhole(out, text, mode); err != nil {
-		return fmt.Errorf("write proof %s: %w", out, err)
+		return err
 	}
 	a.note("wrote %s (%s); check it with: arborist-verify%s %s", out, byteSize(int64(len(text))), check, out)
 	return nil

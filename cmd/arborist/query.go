@@ -1,13 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"arborist/daemon"
 	"arborist/daemon/api"
 )
 
@@ -43,10 +43,11 @@ file as well, which arborist-verify checks.`,
 			if err := absolute(&req); err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("bundle") && bundle == "" {
-				return usage(errors.New("--bundle is empty"), "name a file to write")
+			if req.Bundle = bundle != ""; req.Bundle {
+				if err := checkOutput(bundle); err != nil {
+					return err
+				}
 			}
-			req.Bundle = bundle != ""
 			return a.with(cmd.Context(), func(s api.Service) error {
 				res, err := s.Query(cmd.Context(), req)
 				if err != nil {
@@ -69,8 +70,8 @@ file as well, which arborist-verify checks.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&req.Limit, "limit", 10, "hits a page")
-	f.IntVar(&req.Offset, "offset", 0, "hits to skip")
+	numberVar(f, &req.Limit, "limit", 10, 1, daemon.MaxLimit, "hits a page")
+	numberVar(f, &req.Offset, "offset", 0, 0, daemon.MaxOffset, "hits to skip")
 	f.StringVar(&req.DB, "db", "", "search this shard file alone")
 	f.StringArrayVar(&req.IncludeShards, "include-shard", nil, "search this shard file too")
 	f.BoolVar(&req.NoCrawlDB, "no-crawl-db", false, "leave the private crawl db out")

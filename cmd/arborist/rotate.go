@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -63,6 +61,11 @@ func (a *app) corpusRotationsCommand() *cobra.Command {
 		Example: "  arborist corpus rotations main -o main.rotations",
 		Args:    args(1, 1, "NAME"),
 		RunE: func(cmd *cobra.Command, words []string) error {
+			if out != "" {
+				if err := checkOutput(out); err != nil {
+					return err
+				}
+			}
 			return a.with(cmd.Context(), func(s api.Service) error {
 				res, err := s.CorpusRotations(cmd.Context(), words[0])
 				if err != nil {
@@ -73,8 +76,8 @@ func (a *app) corpusRotationsCommand() *cobra.Command {
 					return err
 				}
 				if out != "" {
-					if err := os.WriteFile(out, []byte(res.File), 0o644); err != nil {
-						return fmt.Errorf("write rotations: %w", err)
+					if err := writeWhole(out, []byte(res.File), 0o644); err != nil {
+						return err
 					}
 					a.note("wrote %s; check an old proof with: arborist-verify PROOF --key KEY --rotations %s", out, out)
 					if !a.json {

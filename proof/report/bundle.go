@@ -66,17 +66,17 @@ func (o Options) checkBundle(file []byte, e proof.Expect, keys []*proof.Verifier
 			return BundleResult{}, err
 		}
 	}
-	of := proof.ExpectBundle{Keys: keys, Rotations: e.Rotations, Witnesses: e.Witnesses, Quorum: e.Quorum}
-	if err := of.Check(); err != nil {
+	want := proof.ExpectBundle{Keys: keys, Rotations: e.Rotations, Witnesses: e.Witnesses, Quorum: e.Quorum}
+	if err := want.Check(); err != nil {
 		return BundleResult{}, usage(err.Error(), "pass --key for each corpus that --rotations, --witness and --quorum are about, and no witness that is a publisher")
 	}
 	b, err := proof.ParseBundle(cutLineEnd(file))
 	if err != nil {
-		return BundleResult{}, err
+		return BundleResult{}, of(o.File, err)
 	}
-	claims, err := proof.VerifyBundle(b, of)
+	claims, err := proof.VerifyBundle(b, want)
 	if err != nil {
-		return BundleResult{}, err
+		return BundleResult{}, of(o.File, err)
 	}
 	return NewBundleResult(claims), nil
 }

@@ -62,14 +62,14 @@ func CheckEvidence(o Options, stdin io.Reader) (proof.Finding, error) {
 	}
 	ev, err := proof.ParseEvidence(file)
 	if err != nil {
-		return proof.Finding{}, evidenceError(err)
+		return proof.Finding{}, evidenceError(of(o.Evidence, err))
 	}
 	if len(keys) == 0 {
 		claim, err := ev.Claim()
 		if err == nil {
 			err = ErrUnchecked
 		}
-		return proof.Finding{}, evidenceError(fmt.Errorf("%s evidence, by its own account against the key of %q: %w", claim.Kind, claim.Origin, err))
+		return proof.Finding{}, evidenceError(fmt.Errorf("%s: %s evidence, by its own account against the key of %q: %w", label(o.Evidence), claim.Kind, claim.Origin, err))
 	}
 	var rotations []proof.Rotation
 	if o.Rotations != "" {
@@ -78,7 +78,7 @@ func CheckEvidence(o Options, stdin io.Reader) (proof.Finding, error) {
 		}
 	}
 	f, err := ev.Verify(keys[0], rotations...)
-	return f, evidenceError(err)
+	return f, evidenceError(of(o.Evidence, err))
 }
 
 // PrintEvidence writes the result to w, as one JSON object or as lines for a

@@ -47,7 +47,7 @@ func reasons() []struct {
 		{proof.ErrOrigin, "other_corpus", "pass the key of the corpus that the proof names"},
 		{proof.ErrUnknownKey, "unknown_key", "pass the key of the corpus that the proof names (its publisher prints it with: arborist corpus key NAME)"},
 		{proof.ErrSignature, "bad_signature", "do not trust this file; ask the publisher for the proof again"},
-		{proof.ErrDocument, "wrong_document", "the proof may be sound, but it is of another document than you expected: compare the roots"},
+		{proof.ErrDocument, "wrong_document", "the proof may be sound, but it is of another document than you expected: compare the --root or --id that you passed with where you have it from"},
 		{proof.ErrTruncated, "truncated", "the file was cut off: copy it again"},
 		{proof.ErrVersion, "version", "get a newer arborist-verify"},
 		{proof.ErrTooLarge, "too_large", "this is not a proof file, or not one that an honest program makes"},
@@ -69,6 +69,10 @@ func Describe(err error) Problem {
 			var e *ofEvidence
 			if hint := evidenceHint(r.reason); hint != "" && errors.As(err, &e) {
 				p.Hint = hint
+			}
+			var h *hinted
+			if errors.As(err, &h) {
+				p.Hint = h.hint
 			}
 			break
 		}

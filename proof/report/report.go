@@ -145,7 +145,7 @@ func Check(o Options, stdin io.Reader) (proof.Claim, error) {
 
 func (o Options) checkProof(file []byte, e proof.Expect, keys []*proof.Verifier, stdin io.Reader) (c proof.Claim, err error) {
 	if o.Text != "" {
-		if e.Text, err = readFile(o.Text, proof.MaxPassage, stdin); err != nil {
+		if e.Text, err = readPassage(o.Text, stdin); err != nil {
 			return c, err
 		}
 	}
@@ -159,9 +159,12 @@ func (o Options) checkProof(file []byte, e proof.Expect, keys []*proof.Verifier,
 	}
 	p, err := proof.Parse(cutLineEnd(file))
 	if err != nil {
-		return c, err
+		return c, of(o.File, err)
 	}
-	return verifyWithKeys(p, e, keys)
+	if c, err = verifyWithKeys(p, e, keys); err != nil && o.Text != "" {
+		err = fmt.Errorf("with --text %s: %w", label(o.Text), err) // either can be the wrong one
+	}
+	return c, of(o.File, err)
 }
 
 // expect parses the flags that say what the file has to show.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies an Arborist proof in the text form, by docs/formats.md: verify.py FILE [ROOT]
+"""Verifies an Arborist proof in the text form, by docs/formats.md: verify.py FILE [ROOT] [KEY]
 
 It shares no code with Arborist and needs Python's standard library alone. As that has no Ed25519, of the signatures it
 checks only that there is one line of the key.
@@ -74,6 +74,8 @@ def note(note, key=None):
     signed = [(name, unb64(raw)) for _, name, raw in map(str.split, lines.splitlines())]
     need(all(len(raw) >= 5 for _, raw in signed), "short signature line")
     if key:  # NAME+KEYID+BASE64, and the name is the origin
+        name, ID, public = re.fullmatch("([^+]+)[+](.{8})[+](.+)", key).groups()
+        need(ID == sha(name.encode(), b"\n", unb64(public, 33))[:4].hex() and unb64(public)[0] == 1, "not a corpus key")
         need([[name, raw[:4].hex()] for name, raw in signed].count(key.split("+")[:2]) == 1, "not one line of the key")
         need(text.startswith(key.split("+")[0] + "\n"), "checkpoint of another corpus")
     return checkpoint(text)
@@ -101,8 +103,10 @@ def verify(f, key=None, root=None, ID=None, apart=None):  # f: what parse gave; 
     need(root in (None, doc_root) and ID in (None, doc), "another document than expected")
     return {"root": doc_root, "id": doc, "chunk": f["chunk"], "chunks": chunks, "log": key and [origin, log_size]}
 
+def known(words): return {"key" if "+" in w else "root": w for w in words}  # from the command line
+
 if __name__ == "__main__":
     try:
-        print(json.dumps(verify(parse(open(sys.argv[1], "rb").read()), root=(sys.argv[2:] or [None])[0])))
+        print(json.dumps(verify(parse(open(sys.argv[1], "rb").read()), **known(sys.argv[2:]))))
     except REFUSED as e:
         sys.exit(f"refused: {e}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies an Arborist proof in the JSON form, the twin of the text form: verify_json.py FILE [ROOT]"""
+"""Verifies an Arborist proof in the JSON form, the twin of the text form: verify_json.py FILE [ROOT] [KEY]"""
 import base64, json, re, sys
 
 import verify
@@ -33,6 +33,6 @@ if __name__ == "__main__":
     try:
         file = open(sys.argv[1], "rb").read()
         file = file[:-1] if file.endswith(b"}\n") else file  # every tool adds it
-        print(json.dumps(verify.verify(parse(file), root=(sys.argv[2:] or [None])[0])))
+        print(json.dumps(verify.verify(parse(file), **verify.known(sys.argv[2:]))))
     except verify.REFUSED as e:
         sys.exit(f"refused: {e}")

@@ -77,7 +77,7 @@ func mayAppend(l *log, signer *proof.Signer) error {
 	case l.frozen != 0:
 		return &FrozenError{Origin: l.origin, Evidence: l.frozen}
 	case latest.Size > l.head.Size:
-		return fmt.Errorf("%w: %d records here, its key has signed %d: sync the corpus back from a peer that follows it",
+		return fmt.Errorf("%w: %d records here, its key has signed %d",
 			ErrBehind, l.head.Size, latest.Size)
 	}
 	return nil
