@@ -32,6 +32,17 @@ type Config struct {
 		// HeadsEveryMinutes is how often connected peers are asked for the
 		// heads that they have of our corpora, 1 to 1440. Default: 30.
 		HeadsEveryMinutes int `toml:"heads_every_minutes"`
+		// PrivateNetwork refuses to start without keys/network.key. Default: the
+		// node is in a private network where that file is there.
+		PrivateNetwork bool `toml:"private_network"`
+		// HolePunching lets relays bring this node and others together and asks
+		// peers which of our addresses they can reach. Default: false.
+		HolePunching bool `toml:"hole_punching"`
+		// Relays are nodes through which others reach this one. Default: none.
+		Relays []string `toml:"relays"`
+		// RelayService lets other nodes be reached through this one. Default:
+		// false.
+		RelayService bool `toml:"relay_service"`
 		// Witnesses holds the verifier keys of the witnesses whose
 		// cosignatures this node keeps, shows and serves. Default: none but
 		// this node's own.
@@ -59,6 +70,12 @@ format = 1
 # listen = []
 # How often connected peers are asked which signed heads of your corpora they have.
 # heads_every_minutes = 30
+# Refuse to start outside a private network (arborist peer network-key).
+# private_network = false
+# Reach peers behind routers and firewalls; docs/privacy.md says what that tells whom.
+# hole_punching = false
+# relays = ["/ip4/192.0.2.1/tcp/4707/p2p/12D3KooW…"]
+# relay_service = false
 # Keys of witnesses whose cosignatures this node keeps and shows, as
 # arborist peer witness-key prints them.
 # witnesses = []

@@ -64,6 +64,8 @@ func explanations() []explanation {
 		{peer.ErrAddress, api.CodeUsage, "a peer is named by the address that arborist peer id prints there, or by its peer ID once it is joined; a published corpus by the URL of its folder"},
 		{peer.ErrSelf, api.CodeUsage, "name another node"},
 		{peer.ErrNoService, api.CodeUnavailable, ""},
+		{peer.ErrRelayed, api.CodeUnavailable, "one side needs an address that can be reached; or sync from another peer that follows the corpus"},
+		{peer.ErrPrivateNetwork, api.CodeUsage, "give listen addresses without quic"},
 		{peer.ErrAmbiguous, api.CodeUsage, "list them: arborist peer corpora PEER"},
 		{peer.ErrNoCorpus, api.CodeNotFound, "list what it serves: arborist peer corpora PEER"},
 		{peer.ErrMissing, api.CodeNotFound, "list what it serves: arborist peer corpora PEER"},

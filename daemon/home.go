@@ -35,6 +35,9 @@ func (h Home) CorpusHead(name string) string {
 // WitnessKey is the key that this node cosigns heads with, where it is a witness.
 func (h Home) WitnessKey() string { return filepath.Join(h.Keys(), "witness.key") }
 
+// NetworkKey is the key of the private network, where the node is in one.
+func (h Home) NetworkKey() string { return filepath.Join(h.Keys(), "network.key") }
+
 // CrawlDB is the private crawl db unless the caller or CRAWL_DB names another.
 func (h Home) CrawlDB() string { return filepath.Join(string(h), "crawl", "web.db") }
 

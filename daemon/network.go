@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"syscall"
 
 	"arborist/daemon/api"
@@ -14,11 +16,14 @@ import (
 // defaultPort is where a daemon listens unless it is told otherwise.
 const defaultPort = 4707
 
-func defaultListen(port int) []string {
-	return []string{
-		fmt.Sprintf("/ip4/0.0.0.0/tcp/%d", port), fmt.Sprintf("/ip4/0.0.0.0/udp/%d/quic-v1", port),
-		fmt.Sprintf("/ip6/::/tcp/%d", port), fmt.Sprintf("/ip6/::/udp/%d/quic-v1", port),
+// defaultListen returns the usual addresses on a port; there is no QUIC in a
+// private network.
+func defaultListen(port uint16, private bool) []string {
+	listen := peer.DefaultListen(port)
+	if private {
+		listen = slices.DeleteFunc(listen, func(a string) bool { return strings.Contains(a, "/quic") })
 	}
+	return listen
 }
 
 // listenForPeers brings the network up so that peers can reach this node.
@@ -29,18 +34,29 @@ func (n *Node) listenForPeers() error {
 	if len(listen) > 0 {
 		return n.startNet(listen)
 	}
-	err := n.startNet(defaultListen(defaultPort))
+	key, err := n.networkKeyFile()
+	if err != nil {
+		return err
+	}
+	err = n.startNet(defaultListen(defaultPort, key != ""))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		n.log.Warn("port is taken, listening at a free one", "port", defaultPort)
-		err = n.startNet(defaultListen(0))
+		err = n.startNet(defaultListen(0, key != ""))
 	}
 	return err
 }
 
 // startNet starts the peer host. The caller holds netMu.
 func (n *Node) startNet(listen []string) error {
+	key, err := n.networkKeyFile()
+	if err != nil {
+		return err
+	}
 	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
-	p, err := peer.New(peer.Config{KeyFile: n.home.PeerKey(), Listen: listen, Arrived: g.arrived}, n.shared)
+	p, err := peer.New(peer.Config{
+		KeyFile: n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived,
+		Reach: peer.ReachConfig{HolePunching: n.cfg.Peer.HolePunching, Relays: n.cfg.Peer.Relays, RelayService: n.cfg.Peer.RelayService},
+	}, n.shared)
 	if err != nil {
 		return explain(err)
 	}

@@ -23,6 +23,12 @@ type Config struct {
 	// Listen holds the multiaddrs to listen on, see [DefaultListen]. Empty:
 	// none; the node can sync but nobody can reach it.
 	Listen []string
+	// NetworkKeyFile holds the key of a private network, see [LoadNetworkKey].
+	// Only nodes with the same key can connect then, over TCP and WebSocket.
+	// Empty: the open network.
+	NetworkKeyFile string
+	// Reach says how peers behind address translation are reached. Zero: not.
+	Reach ReachConfig
 	// Access limits who may be connected. Zero: everybody.
 	Access Access
 	// Serve limits what one peer may cost. Zero: the defaults.

@@ -53,14 +53,23 @@ func (p *Peer) connect(ctx context.Context, info libpeer.AddrInfo) error {
 // told is enough where it says yes; where it does not, it may only be late or
 // of an earlier connection, so the peer is asked.
 func (p *Peer) speaks(ctx context.Context, id libpeer.ID) error {
-	if known, err := p.host.Peerstore().SupportsProtocols(id, ProtocolID); err == nil && len(known) > 0 {
+	if known, err := p.host.Peerstore().SupportsProtocols(id, ProtocolID); err == nil && len(known) > 0 && !p.relayed(id) {
 		return nil
 	}
+	// On a relayed connection this waits for a direct one to come about.
 	s, err := p.host.NewStream(ctx, id, ProtocolID)
-	if err != nil {
+	switch {
+	case err != nil && p.relayed(id):
+		return fmt.Errorf("%w: %s", ErrRelayed, id)
+	case err != nil:
 		return fmt.Errorf("%w: %s: %w", ErrNoService, id, err)
 	}
 	return s.Reset()
+}
+
+// relayed reports whether all connections to a peer go through relays.
+func (p *Peer) relayed(id libpeer.ID) bool {
+	return p.host.Network().Connectedness(id) == network.Limited
 }
 
 // reach connects to a peer known by its ID, unless it is connected.
@@ -106,7 +115,7 @@ func (p *Peer) openPeer(id libpeer.ID) *source {
 	return &source{
 		name: id.String(),
 		base: "http://" + id.String() + PathPrefix,
-		http: newHTTPClient(p.cfg.streams(), dialStreams(p.host, id)),
+		http: newHTTPClient(p.cfg.streams(), dialStreams(p.host, id, p.traffic)),
 		zstd: !p.cfg.NoCompression,
 	}
 }

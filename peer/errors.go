@@ -58,6 +58,11 @@ var (
 	ErrSyncing = errors.New("a sync of this corpus is running already")
 	// ErrFrozen: the corpus was frozen after an equivocation.
 	ErrFrozen = errors.New("the corpus is frozen: its publisher signed two logs that contradict each other")
+	// ErrRelayed: only a relayed connection came about, which moves too little
+	// for a corpus.
+	ErrRelayed = errors.New("it is reached through a relay alone, which carries no corpora: no direct connection came about")
+	// ErrPrivateNetwork: not possible in a private network.
+	ErrPrivateNetwork = errors.New("the network is private")
 	// ErrKeyFile: the identity file cannot be used as it stands.
 	ErrKeyFile = errors.New("identity file cannot be used")
 	// ErrClosed: the peer was closed.

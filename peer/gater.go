@@ -27,6 +27,10 @@ type Access struct {
 type gater struct {
 	allowPeers, denyPeers map[libpeer.ID]bool
 	allowNets, denyNets   []netip.Prefix
+	// relayed: connections through relays are allowed, and libp2p may dial
+	// public addresses of peers by itself, to make such a connection a direct
+	// one and to tell peers which of their addresses can be reached.
+	relayed bool
 
 	mu     sync.Mutex
 	wanted map[libpeer.ID]wish
@@ -73,15 +77,39 @@ func masked(nets []netip.Prefix) []netip.Prefix {
 	return out
 }
 
-// want allows dials to the peer of info from now on.
+// want allows dials to the peer of info from now on, and to the relays that its
+// addresses name.
 func (g *gater) want(info libpeer.AddrInfo) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.wish(info)
+	for _, a := range info.Addrs {
+		if relay, ok := relayOf(a); ok {
+			g.wish(relay)
+		}
+	}
+}
+
+// wish is want for one peer. The caller holds mu.
+func (g *gater) wish(info libpeer.AddrInfo) {
 	w := g.wanted[info.ID]
 	for _, a := range info.Addrs {
 		w.private = w.private || !manet.IsPublicAddr(a)
 	}
 	g.wanted[info.ID] = w
+}
+
+// relayOf returns the relay that a relayed address goes through.
+func relayOf(a ma.Multiaddr) (libpeer.AddrInfo, bool) {
+	before, rest := ma.SplitFunc(a, func(c ma.Component) bool { return c.Protocol().Code == ma.P_CIRCUIT })
+	if len(rest) == 0 || len(before) == 0 {
+		return libpeer.AddrInfo{}, false
+	}
+	info, err := libpeer.AddrInfoFromP2pAddr(before)
+	if err != nil {
+		return libpeer.AddrInfo{}, false
+	}
+	return *info, true
 }
 
 func (g *gater) allowsPeer(p libpeer.ID) bool {
@@ -93,7 +121,7 @@ func (g *gater) allowsAddr(a ma.Multiaddr) bool {
 		return false
 	}
 	// A relayed connection shows the relay's address, not the peer's.
-	if _, err := a.ValueForProtocol(ma.P_CIRCUIT); err == nil {
+	if isRelayed(a) && (!g.relayed || len(g.allowNets) > 0) {
 		return false
 	}
 	ip, ok := addrIP(a)
@@ -113,6 +141,11 @@ func (g *gater) allowsAddr(a ma.Multiaddr) bool {
 	return len(g.allowNets) == 0
 }
 
+func isRelayed(a ma.Multiaddr) bool {
+	_, err := a.ValueForProtocol(ma.P_CIRCUIT)
+	return err == nil
+}
+
 // addrIP returns the address as the network sees it: an IPv4 address that is
 // mapped into IPv6 is an IPv4 address, a zone is dropped.
 func addrIP(a ma.Multiaddr) (netip.Addr, bool) {
@@ -129,7 +162,7 @@ func (g *gater) InterceptPeerDial(p libpeer.ID) bool {
 	g.mu.Lock()
 	_, wanted := g.wanted[p]
 	g.mu.Unlock()
-	return wanted && g.allowsPeer(p)
+	return (wanted || g.relayed) && g.allowsPeer(p)
 }
 
 // InterceptAddrDial implements [connmgr.ConnectionGater].
@@ -137,7 +170,7 @@ func (g *gater) InterceptAddrDial(p libpeer.ID, a ma.Multiaddr) bool {
 	g.mu.Lock()
 	w, wanted := g.wanted[p]
 	g.mu.Unlock()
-	return wanted && (w.private || manet.IsPublicAddr(a)) && g.allowsAddr(a)
+	return (wanted || g.relayed) && (w.private || manet.IsPublicAddr(a)) && g.allowsAddr(a)
 }
 
 // InterceptAccept implements [connmgr.ConnectionGater].

@@ -3,6 +3,7 @@ package peer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -16,6 +17,7 @@ import (
 	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
 	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 	ma "github.com/multiformats/go-multiaddr"
 )
 
@@ -23,13 +25,20 @@ import (
 const userAgent = "arborist/1"
 
 // newHost starts a libp2p host that listens nowhere yet, with everything named
-// that it has and everything off that speaks to others by itself: no relay, no
-// NAT helper, no discovery, no metrics. Reachability is forced to private
-// because libp2p would otherwise ask peers that offer AutoNAT to dial us back.
-func newHost(id identity, g *gater) (host.Host, error) {
+// that it has and everything off that speaks to others by itself, but for what
+// cfg asks for.
+func newHost(id identity, g *gater, cfg Config) (host.Host, error) {
 	key, err := id.libp2pKey()
 	if err != nil {
 		return nil, fmt.Errorf("use identity: %w", err)
+	}
+	reach, err := cfg.Reach.options()
+	if err != nil {
+		return nil, err
+	}
+	transports, err := transports(cfg)
+	if err != nil {
+		return nil, err
 	}
 	limits, err := newResourceManager()
 	if err != nil {
@@ -43,7 +52,7 @@ func newHost(id identity, g *gater) (host.Host, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make peer table: %w", err), trimmer.Close(), limits.Close())
 	}
-	h, err := libp2p.New(
+	h, err := libp2p.New(append(slices.Concat(transports, reach),
 		libp2p.Identity(key),
 		libp2p.UserAgent(userAgent),
 		libp2p.Peerstore(peers),
@@ -51,25 +60,42 @@ func newHost(id identity, g *gater) (host.Host, error) {
 		libp2p.ConnectionManager(trimmer),
 		libp2p.ConnectionGater(g),
 		libp2p.NoListenAddrs,
-		// Sharing a port would let a second daemon listen where the first one
-		// does and get half of its connections.
-		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
-		libp2p.Transport(quic.NewTransport),
 		// TLS first: one stream moves a quarter more with it than with Noise.
 		libp2p.Security(libp2ptls.ID, libp2ptls.New),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
 		libp2p.WithDialTimeout(dialTime),
 		libp2p.Ping(true),
-		libp2p.ForceReachabilityPrivate(),
-		libp2p.DisableRelay(),
-		libp2p.DisableIdentifyAddressDiscovery(),
 		libp2p.DisableMetrics(),
-	)
+	)...)
 	if err != nil {
 		return nil, fmt.Errorf("start libp2p: %w", err)
 	}
 	return h, nil
+}
+
+// transports returns TCP, WebSocket and QUIC; without QUIC, which brings its
+// own encryption, in a private network.
+func transports(cfg Config) ([]libp2p.Option, error) {
+	opts := []libp2p.Option{
+		// Sharing a port would let a second daemon listen where the first one
+		// does and get half of its connections.
+		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
+		libp2p.Transport(websocket.New),
+	}
+	if cfg.NetworkKeyFile == "" {
+		return append(opts, libp2p.Transport(quic.NewTransport)), nil
+	}
+	for _, a := range cfg.Listen {
+		if strings.Contains(a, "/quic") {
+			return nil, fmt.Errorf("listen on %q: %w: QUIC does not work in one, listen on TCP or WebSocket", a, ErrPrivateNetwork)
+		}
+	}
+	key, err := loadNetworkKey(cfg.NetworkKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	return append(opts, libp2p.PrivateNetwork(key)), nil
 }
 
 // listenOn opens every address or fails: libp2p's own option is content with

@@ -69,34 +69,44 @@ func (i identity) libp2pKey() (crypto.PrivKey, error) {
 }
 
 func readIdentity(path string) (identity, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ELOOP) {
-		return identity{}, fmt.Errorf("read %s: %w: it is a symbolic link, move the file itself there", path, ErrKeyFile)
-	}
+	raw, err := readSecret(path, maxKeyFile)
 	if err != nil {
-		return identity{}, fmt.Errorf("read identity file: %w", err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return identity{}, fmt.Errorf("read identity file: %w", err)
-	}
-	switch {
-	case !st.Mode().IsRegular():
-		return identity{}, fmt.Errorf("read %s: %w: it is not a regular file", path, ErrKeyFile)
-	case st.Mode().Perm()&0o077 != 0:
-		return identity{}, fmt.Errorf("read %s: %w: others can read or change it (mode %04o): chmod 600 %s",
-			path, ErrKeyFile, st.Mode().Perm(), path)
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if err != nil {
-		return identity{}, fmt.Errorf("read %s: %w", path, err)
+		return identity{}, err
 	}
 	key, err := parseKey(raw)
 	if err != nil {
 		return identity{}, fmt.Errorf("read %s: %w: %w: restore it from a backup, or move it away to become a new peer", path, ErrKeyFile, err)
 	}
 	return newIdentity(key)
+}
+
+// readSecret reads a key file, at most limit+1 bytes of it, that is a plain
+// file which nobody else can read.
+func readSecret(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("read %s: %w: it is a symbolic link, move the file itself there", path, ErrKeyFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read key file: %w", err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read key file: %w", err)
+	}
+	switch {
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("read %s: %w: it is not a regular file", path, ErrKeyFile)
+	case st.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("read %s: %w: others can read or change it (mode %04o): chmod 600 %s",
+			path, ErrKeyFile, st.Mode().Perm(), path)
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return raw, nil
 }
 
 func parseKey(raw []byte) (ed25519.PrivateKey, error) {
@@ -127,25 +137,30 @@ func createIdentity(path string) error {
 	if err != nil {
 		return fmt.Errorf("make identity: %w", err)
 	}
+	return createSecret(path, pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}))
+}
+
+// createSecret makes a key file (0600, durable on return) unless there is one.
+func createSecret(path string, content []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make identity folder: %w", err)
+		return fmt.Errorf("make key folder: %w", err)
 	}
 	// CreateTemp makes the file with mode 0600 whatever the umask.
 	tmp, err := os.CreateTemp(dir, ".identity-*")
 	if err != nil {
-		return fmt.Errorf("make identity file: %w", err)
+		return fmt.Errorf("make key file: %w", err)
 	}
 	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}))
+	_, err = tmp.Write(content)
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err != nil {
-		return fmt.Errorf("write identity file: %w", err)
+		return fmt.Errorf("write key file: %w", err)
 	}
-	// Link and not rename: whoever comes second must not replace the identity
-	// that the first has started to use.
+	// Link and not rename: whoever comes second must not replace the key that
+	// the first has started to use.
 	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("write identity file: %w", err)
+		return fmt.Errorf("write key file: %w", err)
 	}
 	return syncDir(dir)
 }

@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/protocol"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
+	"github.com/libp2p/go-libp2p/p2p/protocol/autonatv2"
+	circuit "github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/proto"
+	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
 	"github.com/libp2p/go-libp2p/x/rate"
@@ -102,6 +106,10 @@ func scaling() rcmgr.ConcreteLimitConfig {
 	cfg.AddProtocolPeerLimit(identify.IDPush, streams(8, 8, 4<<20), none)
 	cfg.AddProtocolLimit(ping.ID, streams(64, 64, 4<<20), none)
 	cfg.AddProtocolPeerLimit(ping.ID, streams(2, 4, 1<<20), none)
+	for _, p := range []protocol.ID{autonatv2.DialProtocol, autonatv2.DialBackProtocol, holepunch.Protocol, circuit.ProtoIDv2Hop, circuit.ProtoIDv2Stop} {
+		cfg.AddProtocolLimit(p, streams(relaySlots*relayCircuits, relaySlots*relayCircuits, 16<<20), none)
+		cfg.AddProtocolPeerLimit(p, streams(relayCircuits, relayCircuits, 1<<20), none)
+	}
 	return cfg.Scale(0, 0)
 }
 

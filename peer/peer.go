@@ -28,6 +28,7 @@ type Peer struct {
 	cfg     Config
 	handler http.Handler
 	server  *streamServer
+	traffic *traffic
 	log     *slog.Logger
 
 	ctx   context.Context // ends with Close
@@ -53,23 +54,29 @@ func New(cfg Config, shared *shard.Shared) (*Peer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set access: %w", err)
 	}
+	relays, err := cfg.Reach.relays()
+	if err != nil {
+		return nil, err
+	}
+	g.relayed = cfg.Reach.on()
+	for _, r := range relays {
+		g.want(r)
+	}
 	log := cfg.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	h, err := newHost(id, g)
+	h, err := newHost(id, g, cfg)
 	if err != nil {
 		return nil, err
 	}
 	p := &Peer{
 		id: id, host: h, gater: g, shared: shared, cfg: cfg, log: log,
 		handler: newHandler(shared, &id, cfg.Serve, log),
-		syncing: make(map[string]bool),
+		syncing: make(map[string]bool), traffic: newTraffic(),
 	}
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
-	if p.server, err = serveStreams(h, p.handler); err != nil {
-		return nil, errors.Join(err, h.Close())
-	}
+	p.server = serveStreams(h, p.handler, p.traffic)
 	if cfg.Arrived != nil {
 		if err := p.announce(); err != nil {
 			return nil, errors.Join(err, p.Close())
@@ -123,6 +130,13 @@ func (p *Peer) Addrs() []string {
 		p.log.Warn("cannot list network addresses", "error", err)
 		return nil
 	}
+	// Relays are listened at too, which says nothing before they are known.
+	addrs = slices.DeleteFunc(addrs, isRelayed)
+	for _, a := range p.host.Addrs() {
+		if isRelayed(a) {
+			addrs = append(addrs, a)
+		}
+	}
 	full := make([]string, len(addrs))
 	for i, a := range addrs {
 		full[i] = a.String() + "/p2p/" + p.ID()
@@ -136,6 +150,11 @@ type Info struct {
 	Addrs     []string // remote ends of its connections, multiaddrs
 	Direction string   // "in" or "out": who opened the first connection
 	Latency   time.Duration
+	// Relayed: all of its connections go through relays.
+	Relayed bool
+	// BytesIn and BytesOut came from it and went to it as corpora since the
+	// node started.
+	BytesIn, BytesOut int64
 }
 
 // Peers lists the connected peers by ID. A latency of 0 is one that has not
@@ -154,7 +173,11 @@ func (p *Peer) Peers() []Info {
 			if c.Stat().Direction == network.DirOutbound {
 				direction = "out"
 			}
-			info = &Info{ID: id.String(), Direction: direction, Latency: p.host.Peerstore().LatencyEWMA(id)}
+			count := p.traffic.of(id)
+			info = &Info{
+				ID: id.String(), Direction: direction, Latency: p.host.Peerstore().LatencyEWMA(id), Relayed: p.relayed(id),
+				BytesIn: count.in.Load(), BytesOut: count.out.Load(),
+			}
 			byID[id] = info
 		}
 		info.Addrs = append(info.Addrs, c.RemoteMultiaddr().String())

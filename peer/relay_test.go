@@ -35,12 +35,9 @@ func newRelay(t testing.TB, n *node, change func(path string, w http.ResponseWri
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := serveStreams(h, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serveStreams(h, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		change(strings.TrimPrefix(r.URL.Path, PathPrefix), w, r, honest)
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), newTraffic())
 	t.Cleanup(func() {
 		server.close()
 		h.Close()

@@ -14,7 +14,7 @@ func (a *app) peerCommand() *cobra.Command {
 		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerJoinCommand(), a.peerListCommand(), a.peerCorporaCommand(), a.peerSyncCommand())
+	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerNetworkKeyCommand(), a.peerJoinCommand(), a.peerListCommand(), a.peerCorporaCommand(), a.peerSyncCommand())
 	return cmd
 }
 

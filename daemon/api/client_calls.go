@@ -117,6 +117,11 @@ func (c *Client) Sync(ctx context.Context, req SyncRequest, fn ProgressFunc) (Sy
 	return follow[SyncResult](ctx, c, pathPeerSync, req, fn)
 }
 
+// NetworkKey implements [Neighbourhood].
+func (c *Client) NetworkKey(ctx context.Context, req NetworkKeyRequest) (NetworkKeyResult, error) {
+	return ask[NetworkKeyResult](ctx, c, pathNetworkKey, req)
+}
+
 // Attach implements [Attacher].
 func (c *Client) Attach(ctx context.Context, path string) (AttachResult, error) {
 	return ask[AttachResult](ctx, c, pathAttach, nameRequest{path})

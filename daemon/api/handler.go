@@ -46,6 +46,7 @@ func Handler(s Service) http.Handler {
 	handle(pathCorpora, short(plain(s.ListCorpora)))
 	handle(pathWitness, short(s.WitnessCorpus))
 	handle(pathWitnessKey, short(plain(s.WitnessKey)))
+	handle(pathNetworkKey, short(s.NetworkKey))
 	handle(pathPeerID, short(plain(s.PeerID)))
 	handle(pathPeerList, short(plain(s.ListPeers)))
 	handle(pathAttach, short(named(s.Attach)))

@@ -28,6 +28,7 @@ const (
 	pathPeerJoin    = "/peer/join"
 	pathPeerCorpora = "/peer/corpora"
 	pathPeerSync    = "/peer/sync"
+	pathNetworkKey  = "/peer/network-key"
 	pathAttach      = "/attach"
 	pathDetach      = "/detach"
 	pathStatus      = "/status"

@@ -24,6 +24,7 @@ type Service interface {
 	Reader
 	Corpora
 	Network
+	Neighbourhood
 	Attacher
 	Keeper
 }
