@@ -2,12 +2,15 @@ package peer
 
 import (
 	"bufio"
+	"encoding/binary"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"arborist/shard"
 )
 
 // acceptsZstd reports whether a request asks for zstd, the one content coding
@@ -30,9 +33,9 @@ type coders struct {
 	buffers, encoders sync.Pool
 }
 
-// coded gathers what is written to it, compresses it where zip is set, and
-// sends it to out in large parts. Nothing is complete before finish.
-func (c *coders) coded(out *reply, zip bool, fn func(io.Writer) error) error {
+// buffered gathers what fn writes and sends it to out in large parts. Nothing
+// is complete before fn has returned without an error.
+func (c *coders) buffered(out *reply, fn func(io.Writer) error) error {
 	buf, ok := c.buffers.Get().(*bufio.Writer)
 	if !ok {
 		buf = bufio.NewWriterSize(nil, writeSize)
@@ -42,35 +45,86 @@ func (c *coders) coded(out *reply, zip bool, fn func(io.Writer) error) error {
 		buf.Reset(nil)
 		c.buffers.Put(buf)
 	}()
-	if !zip {
-		if err := fn(buf); err != nil {
-			return err
-		}
-		return buf.Flush()
-	}
-	enc, ok := c.encoders.Get().(*zstd.Encoder)
-	if !ok {
-		var err error
-		// Synchronous and with a small window: a reply costs one core's share
-		// and a megabyte, however many are under way.
-		enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
-		if err != nil {
-			return err
-		}
-	}
-	enc.Reset(buf)
-	defer func() {
-		enc.Reset(nil)
-		c.encoders.Put(enc)
-	}()
-	if err := fn(enc); err != nil {
-		return err
-	}
-	if err := enc.Close(); err != nil {
+	if err := fn(buf); err != nil {
 		return err
 	}
 	return buf.Flush()
+}
+
+// compressed sends content as one zstd stream.
+func (c *coders) compressed(out *reply, content []byte) error {
+	return c.buffered(out, func(w io.Writer) error {
+		enc, ok := c.encoders.Get().(*zstd.Encoder)
+		if !ok {
+			var err error
+			// Synchronous and with a small window: a reply costs one core's share
+			// and a megabyte, however many are under way.
+			enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+				zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+			if err != nil {
+				return err
+			}
+		}
+		enc.Reset(w)
+		defer func() {
+			enc.Reset(nil)
+			c.encoders.Put(enc)
+		}()
+		if _, err := enc.Write(content); err != nil {
+			return err
+		}
+		return enc.Close()
+	})
+}
+
+// writeElement writes the element of a document. With zip its text goes out as
+// the zstd frames that the shard holds, so that serving a pack costs no
+// compression; the few bytes before it are a frame of their own that holds them
+// as they are.
+func writeElement(w io.Writer, doc *shard.Stored, zip bool) error {
+	head := appendElementHead(make([]byte, 0, maxHeader), doc.Header)
+	if !zip {
+		if _, err := w.Write(head); err != nil {
+			return err
+		}
+		_, err := w.Write(doc.Text)
+		return err
+	}
+	if _, err := w.Write(plainFrame(head)); err != nil {
+		return err
+	}
+	for _, frame := range doc.Zstd {
+		if _, err := w.Write(frame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeAbsent writes the element of a document that cannot be given.
+func writeAbsent(w io.Writer, zip bool) error {
+	absent := []byte{0, 0}
+	if zip {
+		absent = plainFrame(absent)
+	}
+	_, err := w.Write(absent)
+	return err
+}
+
+// plainFrame returns a zstd frame (RFC 8878) that holds up to 64 KiB as they
+// are: magic number, a header with the content's size in two bytes, and one
+// raw block, the last one.
+func plainFrame(content []byte) []byte {
+	const magic, singleSegment, size16 = 0xFD2FB528, 1 << 5, 1 << 6
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, len(content)+10), magic)
+	if len(content) < 256 {
+		b = append(b, singleSegment, byte(len(content)))
+	} else {
+		b = binary.LittleEndian.AppendUint16(append(b, singleSegment|size16), uint16(len(content)-256))
+	}
+	block := uint32(len(content))<<3 | 1
+	b = append(b, byte(block), byte(block>>8), byte(block>>16))
+	return append(b, content...)
 }
 
 // compressible announces the coding of a resource that has two.

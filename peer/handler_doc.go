@@ -27,12 +27,12 @@ func (h *handler) servePack(ctx context.Context, out *reply, res resource, g *gu
 	}
 	out.compressible(zip)
 	out.head(typeBinary, -1, true)
-	return h.coders.coded(out, zip, func(w io.Writer) error {
+	return h.coders.buffered(out, func(w io.Writer) error {
 		for _, r := range records {
 			if r.Op == proof.OpWithdraw {
 				continue
 			}
-			if err := h.sendElement(ctx, w, r.Header, g); err != nil {
+			if err := h.sendElement(ctx, w, r.Header, g, zip); err != nil {
 				return err
 			}
 		}
@@ -42,34 +42,29 @@ func (h *handler) servePack(ctx context.Context, out *reply, res resource, g *gu
 
 // sendElement sends one element of a pack. It holds memory for one document at
 // a time, whatever the pack.
-func (h *handler) sendElement(ctx context.Context, w io.Writer, header document.Header, g *guest) error {
+func (h *handler) sendElement(ctx context.Context, w io.Writer, header document.Header, g *guest, zip bool) error {
 	doc, release, err := h.load(ctx, header, g)
 	switch {
 	case errors.Is(err, shard.ErrNotFound), errors.Is(err, shard.ErrCorrupt):
 		h.log.Error("a listed document cannot be served: run check", "root", header.Root, "error", err)
-		_, err := w.Write([]byte{0, 0})
-		return err
+		return writeAbsent(w, zip)
 	case err != nil:
 		return err
 	}
 	defer release()
-	if _, err := w.Write(appendElementHead(make([]byte, 0, maxHeader), header)); err != nil {
-		return err
-	}
-	_, err = w.Write(doc.Text())
-	return err
+	return writeElement(w, doc, zip)
 }
 
 // load reads a document that a record lists, for sending it to g.
-func (h *handler) load(ctx context.Context, header document.Header, g *guest) (*document.Document, func(), error) {
+func (h *handler) load(ctx context.Context, header document.Header, g *guest) (*shard.Stored, func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	release, err := h.guests.hold(ctx, g, int64(header.Bytes))
 	if err != nil {
 		return nil, nil, err
 	}
-	doc, err := h.shared.Document(ctx, header.Root)
-	if err == nil && doc.Header() != header {
+	doc, err := h.shared.Stored(ctx, header.Root)
+	if err == nil && doc.Header != header {
 		err = fmt.Errorf("%w: document %s is stored with another header than its record has", shard.ErrCorrupt, header.Root)
 	}
 	if err != nil {
@@ -103,13 +98,7 @@ func (h *handler) serveDoc(ctx context.Context, out *reply, res resource, g *gue
 		size = -1
 	}
 	out.head(typeBinary, size, true)
-	return h.coders.coded(out, zip, func(w io.Writer) error {
-		if _, err := w.Write(appendElementHead(make([]byte, 0, maxHeader), header)); err != nil {
-			return err
-		}
-		_, err := w.Write(doc.Text())
-		return err
-	})
+	return h.coders.buffered(out, func(w io.Writer) error { return writeElement(w, doc, zip) })
 }
 
 func (h *handler) serveProof(ctx context.Context, out *reply, res resource) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 
 	"arborist/shard/corpus"
 )
@@ -88,8 +87,5 @@ func (h *handler) serveEntries(ctx context.Context, out *reply, res resource, zi
 		return out.whole(typeBinary, bundle, true)
 	}
 	out.head(typeBinary, -1, true)
-	return h.coders.coded(out, true, func(w io.Writer) error {
-		_, err := w.Write(bundle)
-		return err
-	})
+	return h.coders.compressed(out, bundle)
 }

@@ -11,8 +11,8 @@ import (
 // One step of storing takes at most this many documents, or this many bytes
 // and one document more.
 const (
-	batchDocuments = 512
-	batchBytes     = 8 << 20
+	batchDocuments = 4096
+	batchBytes     = 32 << 20
 )
 
 // errStop ends the storing because the log wants no more lines; it has its
