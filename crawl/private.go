@@ -31,6 +31,17 @@ func OpenPrivate(path string) (*Private, error) {
 	return &Private{db: db}, nil
 }
 
+// OpenDamaged is OpenPrivate for the owner of a home: where the database cannot
+// be used, it returns one whose every call fails with [shard.ErrBroken], so that
+// the rest of the home can be used; see [shard.File.Broken].
+func OpenDamaged(path string) (*Private, error) {
+	db, err := crawldb.OpenAnyway(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Private{db: db}, nil
+}
+
 // Put implements [ingest.Sink]. The documents are durable on return, and the
 // crawl that they came from knows that. A page whose content and description
 // are there already changes nothing in what is stored; one with other content

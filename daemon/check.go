@@ -129,8 +129,10 @@ func (n *Node) inQuarantine(ctx context.Context) (roots []string, err error) {
 		}
 		shared, err1 := n.shared.Has(ctx, []document.Root{root})
 		private, err2 := n.private.File().Has(ctx, []document.Root{root})
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, err
+		for _, err := range []error{err1, err2} {
+			if err != nil && !errors.Is(err, shard.ErrCorrupt) { // what cannot be read has been reported
+				return nil, err
+			}
 		}
 		if !slices.Contains(append(shared, private...), true) {
 			roots = append(roots, name)
@@ -139,8 +141,9 @@ func (n *Node) inQuarantine(ctx context.Context) (roots []string, err error) {
 	return roots, nil
 }
 
-// Salvage mends the files of a home in which SQLite finds damaged pages, which
-// can be done only while nobody has it open, and returns what it did.
+// Salvage mends the files of a home that cannot be opened or in which SQLite finds
+// damaged pages, which can be done only while nobody has it open, and returns
+// what it did.
 func Salvage(ctx context.Context, home Home, dryRun bool) (did []string, err error) {
 	cfg, err := home.check()
 	if err != nil {
@@ -156,7 +159,7 @@ func Salvage(ctx context.Context, home Home, dryRun bool) (did []string, err err
 		return did, explain(err)
 	}
 	before := len(did)
-	err = shard.Salvage(ctx, crawlDBPath(home, cfg), shard.KindPrivate, 0, 1, home.Quarantine(), r)
+	err = shard.SalvageFile(ctx, crawlDBPath(home, cfg), shard.KindPrivate, 0, 1, home.Quarantine(), r)
 	if errors.Is(err, shard.ErrNotFound) {
 		err = nil
 	}

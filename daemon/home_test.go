@@ -83,14 +83,6 @@ func TestOpenSaysWhatIsWrongWithAHome(t *testing.T) {
 		{"huge config", func(h Home) error { return os.Truncate(h.Config(), 1<<30) }, api.CodeUsage, "over"},
 		{"lost peer key", func(h Home) error { return os.Remove(h.PeerKey()) }, api.CodeInvalid, "peer key is missing"},
 		{"open peer key", func(h Home) error { return os.Chmod(h.PeerKey(), 0o644) }, api.CodeFailed, "peer.key"},
-		{"lost shard", func(h Home) error { return os.Remove(filepath.Join(h.Shards(), "01.db")) }, api.CodeInvalid, "the file is one of 2"},
-		{"private shard", func(h Home) error {
-			b, err := os.ReadFile(h.CrawlDB())
-			return errors.Join(err, os.WriteFile(filepath.Join(h.Shards(), "01.db"), b, 0o600))
-		}, api.CodeInvalid, "01.db"},
-		{"garbage shard", func(h Home) error {
-			return os.WriteFile(filepath.Join(h.Shards(), "01.db"), []byte("garbage"), 0o600)
-		}, api.CodeInvalid, "01.db"},
 	} {
 		home := newHome(t)
 		n, err := Open(t.Context(), Options{Home: home}) // makes the crawl db
@@ -116,5 +108,38 @@ func TestOpenSaysWhatIsWrongWithAHome(t *testing.T) {
 		if e.Hint == "" && !strings.Contains(e.Message, ";") && e.Code != api.CodeFailed {
 			t.Errorf("%s: %q names no next step", c.name, e.Message)
 		}
+	}
+}
+
+// A shard, or the crawl db, that cannot be used keeps nothing else from working.
+func TestStatusNamesFilesThatCannotBeUsed(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage func(Home) error
+		says   string
+	}{
+		"lost shard": {func(h Home) error { return os.Remove(filepath.Join(h.Shards(), "01.db")) }, "01.db: the file cannot be used (corrupt): it is missing"},
+		"private shard": {func(h Home) error {
+			b, err := os.ReadFile(h.CrawlDB())
+			return errors.Join(err, os.WriteFile(filepath.Join(h.Shards(), "01.db"), b, 0o600))
+		}, "this one is private"},
+		"garbage shard":    {func(h Home) error { return os.WriteFile(filepath.Join(h.Shards(), "01.db"), []byte("garbage"), 0o600) }, "no SQLite file"},
+		"garbage crawl db": {func(h Home) error { return os.WriteFile(h.CrawlDB(), []byte("garbage"), 0o600) }, "web.db: the file cannot be used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := newHome(t)
+			addPages(t, home, "granite", 9)
+			if err := c.damage(home); err != nil {
+				t.Fatal(err)
+			}
+			n := openNode(t, home)
+			st, err := n.Status(t.Context())
+			if err != nil || st.Healthy || len(st.Problems) != 1 || !strings.Contains(st.Problems[0], c.says) || !strings.Contains(st.Problems[0], "arborist check --repair") {
+				t.Errorf("status %q, %v", st.Problems, err)
+			}
+			found, err := n.Query(t.Context(), api.QueryRequest{Text: "granite"})
+			if err != nil || len(found.Hits) == 0 || len(found.Refused) != 1 {
+				t.Errorf("query: %d hits, refused %v, %v", len(found.Hits), found.Refused, err)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"arborist/daemon/api"
@@ -19,7 +20,7 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		return res, explain(err)
 	}
 	private, err := n.private.File().Stats(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, shard.ErrCorrupt) { // damage says it
 		return res, explain(err)
 	}
 	res.Shared, res.Crawl = storeStatus(shared), storeStatus(private)
@@ -29,6 +30,7 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 	}
 	res.Problems = append(res.Problems, kept...)
 	n.setState(&res)
+	res.Problems = append(res.Problems, n.damage()...)
 	n.setAttached(&res)
 	corpora, err := n.shared.Corpora().List(ctx)
 	if err != nil {
@@ -92,6 +94,23 @@ func (n *Node) holder(origin string) string {
 		return peer
 	}
 	return "PEER"
+}
+
+// damage says which files of this home cannot be used, and in which damage was
+// met since they were opened. It reads nothing.
+func (n *Node) damage() (problems []string) {
+	all := n.shared.Damage()
+	if err := n.private.File().Damage(); err != nil {
+		all = append(all, err)
+	}
+	for _, err := range all {
+		next := "see all of it: arborist check; then mend it: arborist check --repair"
+		if errors.Is(err, shard.ErrBroken) {
+			next = "the other files answer without it, and nothing is written; bring it back from a backup, or stop the daemon and mend it: arborist check --repair"
+		}
+		problems = append(problems, fmt.Sprintf("%v: %s", err, next))
+	}
+	return problems
 }
 
 func storeStatus(s shard.Stats) api.StoreStatus {

@@ -108,7 +108,7 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 	if n.id, err = existingID(opts.Home); err != nil {
 		return nil, err
 	}
-	if n.shared, err = shard.OpenShared(opts.Home.Shards()); err != nil {
+	if n.shared, err = shard.OpenDamaged(opts.Home.Shards()); err != nil {
 		return nil, err
 	}
 	if err := n.shared.Corpora().FileEvidence(ctx, opts.Home.Evidence()); err != nil {
@@ -128,8 +128,11 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 	}
 	n.attached = openAttachments(opts.Home)
 	n.crawlDB = crawlDBPath(opts.Home, cfg)
-	if n.private, err = crawl.OpenPrivate(n.crawlDB); err != nil {
+	if n.private, err = crawl.OpenDamaged(n.crawlDB); err != nil {
 		return nil, err
+	}
+	for _, problem := range n.damage() {
+		n.log.Error(problem)
 	}
 	return n, nil
 }

@@ -59,7 +59,7 @@ func (n *Node) Show(ctx context.Context, rootOrURI string) (res api.ShowResult, 
 		return res, explain(err)
 	}
 	private, err := n.private.File().Locations(ctx, root)
-	if err != nil && !errors.Is(err, shard.ErrNotFound) {
+	if err != nil && !errors.Is(err, shard.ErrNotFound) && !errors.Is(err, shard.ErrBroken) {
 		return res, explain(err)
 	}
 	res.Locations = append(versions(shared, sourceShared), versions(private, sourceCrawl)...)
@@ -95,7 +95,7 @@ func (n *Node) History(ctx context.Context, uri string) (res api.HistoryResult, 
 		return res, explain(err)
 	}
 	private, err := n.private.File().History(ctx, uri)
-	if err != nil && !errors.Is(err, shard.ErrNotFound) {
+	if err != nil && !errors.Is(err, shard.ErrNotFound) && !errors.Is(err, shard.ErrBroken) {
 		return res, explain(err)
 	}
 	res = api.HistoryResult{URI: uri, Versions: append(versions(shared, sourceShared), versions(private, sourceCrawl)...)}

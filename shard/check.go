@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mattn/go-sqlite3"
+
 	"arborist/document"
+	"arborist/shard/corpus"
 )
 
 // Check reads a file whole and reports, line by line, whatever is not as it
@@ -19,6 +22,10 @@ func (f *File) Check(ctx context.Context, report func(problem string)) (document
 }
 
 func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem string)) (documents int, err error) {
+	if f.broken != nil {
+		report(f.Broken().Error())
+		return 0, nil
+	}
 	how := reading
 	if f.foreign {
 		how = immutable
@@ -29,17 +36,19 @@ func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem
 		return 0, f.fail(err)
 	}
 	defer db.Close()
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, f.fail(err)
-	}
-	defer tx.Rollback()
-	c := &checker{file: f, tx: tx, subset: subset, report: func(format string, args ...any) {
+	c := &checker{file: f, subset: subset, report: func(format string, args ...any) {
 		report(f.path + ": " + fmt.Sprintf(format, args...))
 	}}
+	if c.tx, err = db.BeginTx(ctx, nil); isUnreadable(damage(err)) {
+		c.report("it cannot be read: %v", err)
+		return 0, nil
+	} else if err != nil {
+		return 0, f.fail(err)
+	}
+	defer c.tx.Rollback()
 	for _, step := range []func(context.Context) error{c.database, c.documents, c.index, c.locations} {
 		// A damaged page makes one step fail; the others may still tell more.
-		if err := step(ctx); errors.Is(damage(err), ErrCorrupt) {
+		if err := step(ctx); isUnreadable(damage(err)) {
 			c.report("%v", err)
 		} else if err != nil {
 			return c.hashed, f.fail(err)
@@ -54,6 +63,13 @@ func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem
 // ends the Put by retiring the older one; it reports that it did.
 func (s *Shared) Check(ctx context.Context, report func(problem string)) (documents int, err error) {
 	return s.CheckWith(ctx, CheckOptions{}, report)
+}
+
+// isUnreadable reports whether an error is about what the disk holds or cannot
+// give back.
+func isUnreadable(err error) bool {
+	var se sqlite3.Error
+	return isCorrupt(err) || errors.As(err, &se) && !corpus.IsFull(err) && (se.Code == sqlite3.ErrIoErr || se.Code == sqlite3.ErrCantOpen)
 }
 
 type checker struct {

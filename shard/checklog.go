@@ -3,15 +3,20 @@ package shard
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"arborist/document"
 	"arborist/proof"
 	"arborist/shard/corpus"
 )
 
-// checkLogs compares the logs of this node's own corpora with the shards: what
-// is listed must be stored and current at its URI, and what is current must be
-// listed. A followed corpus may be on its way and is left to its sync.
+// maxMissing is how many missing documents of one corpus are reported one by one.
+const maxMissing = 100
+
+// checkLogs compares the logs with the shards: what they list must be stored.
+// Of this node's own corpora what is listed must also be current at its URI,
+// and what is current must be listed; a followed one may be on its way to its
+// next head, and what is current is left to its sync.
 func (s *Shared) checkLogs(ctx context.Context, quarantined func(document.Root) bool, report func(string)) error {
 	// No Publisher may be between the shards and the log meanwhile.
 	select {
@@ -25,85 +30,182 @@ func (s *Shared) checkLogs(ctx context.Context, quarantined func(document.Root) 
 		return err
 	}
 	for _, info := range infos {
-		if !info.Own {
-			continue
-		}
-		if err := s.checkLog(ctx, info, quarantined, func(format string, args ...any) {
-			report(fmt.Sprintf("corpus %s: ", info.Origin) + fmt.Sprintf(format, args...))
-		}); err != nil {
+		c := &logCheck{set: s, info: info, listed: make(map[place]document.Root), quarantined: quarantined,
+			report: func(format string, args ...any) {
+				report(fmt.Sprintf("corpus %s: ", info.Origin) + fmt.Sprintf(format, args...))
+			}}
+		if err := c.run(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Shared) checkLog(ctx context.Context, info corpus.Info, quarantined func(document.Root) bool, report func(string, ...any)) error {
-	listed, err := s.listed(ctx, info)
+// A logCheck compares one log with the shards.
+type logCheck struct {
+	set         *Shared
+	info        corpus.Info
+	listed      map[place]document.Root // current at each place, by the log
+	quarantined func(document.Root) bool
+	report      func(format string, args ...any)
+}
+
+func (c *logCheck) run(ctx context.Context) error {
+	missing, unread, err := c.set.missing(ctx, c.info, func(r proof.Record) {
+		p := placeOf(c.info.Origin, r.URI)
+		if r.Op == proof.OpWithdraw {
+			delete(c.listed, p)
+		} else {
+			c.listed[p] = r.Header.Root
+		}
+	})
 	if err != nil {
 		return err
 	}
-	unlisted := make(map[place]bool)
-	for _, f := range s.files {
-		rows, err := f.reader.QueryContext(ctx, "SELECT "+versionColumns+" FROM "+versionTables+" WHERE l.current = 1 AND o.origin = ?", info.Origin)
-		if err != nil {
-			return f.fail(err)
+	for _, f := range c.set.files {
+		if n := unread[f]; n > 0 {
+			c.report("it lists %d documents that are in %s, which cannot be used", n, f.path)
 		}
-		current, err := scanVersions(rows)
+	}
+	// What its user was told of already is no news.
+	missing = slices.DeleteFunc(missing, func(m Missing) bool {
+		return c.quarantined != nil && c.quarantined(m.Header.Root)
+	})
+	for i, m := range missing {
+		if i == maxMissing {
+			c.report("%d more documents are listed and not stored", len(missing)-i)
+			break
+		}
+		c.report("document %s is listed and not stored, at %.200s; add it again to bring it back", m.Header.Root, m.URI)
+	}
+	if !c.info.Own {
+		return nil
+	}
+	return c.current(ctx)
+}
+
+// current compares what is current in the shards and in the log.
+func (c *logCheck) current(ctx context.Context) error {
+	unlisted := make(map[place]bool)
+	for _, f := range c.set.files {
+		if f.broken != nil {
+			continue
+		}
+		current, err := f.currentIn(ctx, c.info.Origin)
+		if isUnreadable(err) {
+			continue // the check of the file has said it
+		}
 		if err != nil {
-			return f.fail(err)
+			return err
 		}
 		for _, v := range current {
-			p := placeOf(info.Origin, v.Location.URI)
-			if listed[p] != v.Root {
-				report("document %s at %s is stored and not listed; add it again, or withdraw it again if that was cut short", v.Root, v.Location.URI)
+			p := placeOf(c.info.Origin, v.Location.URI)
+			if c.listed[p] != v.Root {
+				c.report("document %s at %s is stored and not listed; add it again, or withdraw it again if that was cut short", v.Root, v.Location.URI)
 				unlisted[p] = true
 			} else {
-				delete(listed, p)
+				delete(c.listed, p)
 			}
 		}
 	}
-	// What is left is listed and not current: say whether it is there at all.
+	// What is left is listed and not current. Where it is not stored, that has
+	// been said; and it may have given way to the document reported above.
 	var roots []document.Root
-	var places []place
-	for p, root := range listed {
-		roots, places = append(roots, root), append(places, p)
-	}
-	has, err := s.Has(ctx, roots)
-	if err != nil {
-		return err
-	}
-	for i, root := range roots {
-		if has[i] && unlisted[places[i]] {
-			continue // it gave way to the document that was reported above
+	for p, root := range c.listed {
+		if !unlisted[p] {
+			roots = append(roots, root)
 		}
-		if !has[i] && quarantined != nil && quarantined(root) {
-			continue // its user says so
+	}
+	for _, f := range c.set.files {
+		mine := slices.DeleteFunc(slices.Clone(roots), func(r document.Root) bool { return !f.holds(r) })
+		has, err := f.Has(ctx, mine)
+		if isUnreadable(err) {
+			continue
 		}
-		if has[i] {
-			report("document %s is listed and not current at its URI", root)
-		} else {
-			report("document %s is listed and not stored", root)
+		if err != nil {
+			return err
+		}
+		for i, root := range mine {
+			if has[i] {
+				c.report("document %s is listed and not current at its URI", root)
+			}
 		}
 	}
 	return nil
 }
 
-// listed replays a log: the root that is current at each place.
-func (s *Shared) listed(ctx context.Context, info corpus.Info) (map[place]document.Root, error) {
-	listed := make(map[place]document.Root)
+// currentIn returns the current versions of one corpus.
+func (f *File) currentIn(ctx context.Context, origin string) ([]Version, error) {
+	rows, err := f.reader.QueryContext(ctx, "SELECT "+versionColumns+" FROM "+versionTables+" WHERE l.current = 1 AND o.origin = ?", origin)
+	if err != nil {
+		return nil, f.fail(err)
+	}
+	current, err := scanVersions(rows)
+	return current, f.fail(err)
+}
+
+// A Missing is a document that a log lists and that is not stored.
+type Missing struct {
+	Origin string // of the corpus
+	Header document.Header
+	URI    string // where it was listed first
+}
+
+// Missing returns the documents that the log of a corpus lists, in whatever
+// version, and that are not stored, in the order of the log. It knows nothing of
+// those in files that cannot be used.
+func (s *Shared) Missing(ctx context.Context, info corpus.Info) ([]Missing, error) {
+	missing, _, err := s.missing(ctx, info, nil)
+	return missing, err
+}
+
+// missing also counts what is in files that cannot be read, and hands each
+// record on.
+func (s *Shared) missing(ctx context.Context, info corpus.Info, each func(proof.Record)) (missing []Missing, unread map[*File]int, err error) {
+	unread = make(map[*File]int)
+	seen := make(map[document.Root]bool) // of those that are missing
 	for at := uint64(0); at < info.Size; at += corpus.MaxRecords {
 		records, err := s.corpora.Records(ctx, info.Origin, at, min(at+corpus.MaxRecords, info.Size))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		perFile := make(map[*File][]proof.Record)
+		for _, r := range records {
+			if each != nil {
+				each(r)
+			}
+			if r.Op != proof.OpWithdraw {
+				f := s.home(r.Header.Root)
+				perFile[f] = append(perFile[f], r)
+			}
+		}
+		stored := make(map[document.Root]bool)
+		for f, of := range perFile {
+			roots := make([]document.Root, len(of))
+			for i, r := range of {
+				roots[i] = r.Header.Root
+			}
+			has, err := f.Has(ctx, roots)
+			if isUnreadable(err) {
+				unread[f] += len(of)
+				for _, root := range roots {
+					stored[root] = true // or so it must be taken
+				}
+				continue
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			for i, ok := range has {
+				stored[roots[i]] = ok
+			}
 		}
 		for _, r := range records {
-			p := placeOf(info.Origin, r.URI)
-			if r.Op == proof.OpWithdraw {
-				delete(listed, p)
-			} else {
-				listed[p] = r.Header.Root
+			if root := r.Header.Root; r.Op != proof.OpWithdraw && !stored[root] && !seen[root] {
+				seen[root] = true
+				missing = append(missing, Missing{Origin: info.Origin, Header: r.Header, URI: r.URI})
 			}
 		}
 	}
-	return listed, nil
+	return missing, unread, nil
 }

@@ -26,6 +26,9 @@ type File struct {
 
 	number, total int // place in the set
 
+	broken error                 // why it cannot be used, nil: it can
+	met    atomic.Pointer[error] // the first damage met, see Damage
+
 	turn     chan struct{} // holds one token; who has it may Put into the set
 	doubt    atomic.Bool   // guarded by the writer's connection; a sync may have failed: see surely
 	verified *rootCache    // documents hashed whole, where foreign
@@ -55,6 +58,9 @@ func OpenFile(path string, kind Kind, schema string) (*File, error) {
 func openFile(path string, kind Kind, schema string) (*File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
+		return nil, err
+	}
+	if err := takeReady(path); err != nil {
 		return nil, err
 	}
 	found, version, err := inspect(path)

@@ -59,6 +59,9 @@ func (s *Shared) findUnended(ctx context.Context) ([]unended, error) {
 	var found []unended
 	for i, f := range s.files {
 		rows, err := f.reader.QueryContext(ctx, "SELECT l.place, l.id, "+versionColumns+" FROM "+versionTables+" WHERE l.current = 1")
+		if isUnreadable(damage(err)) {
+			continue // the check of the file has said it
+		}
 		if err != nil {
 			return nil, f.fail(err)
 		}
@@ -80,7 +83,7 @@ func (s *Shared) findUnended(ctx context.Context) ([]unended, error) {
 				found = append(found, old.unended)
 			}
 		}
-		if err := rows.Err(); err != nil {
+		if err := rows.Err(); err != nil && !isUnreadable(damage(err)) {
 			return nil, f.fail(err)
 		}
 	}

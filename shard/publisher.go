@@ -59,6 +59,9 @@ func (p *Publisher) Put(ctx context.Context, entries []document.Entry) ([]docume
 		return nil, fmt.Errorf("publish: %w", ctx.Err())
 	}
 	defer func() { p.shared.publishing <- struct{}{} }()
+	if err := p.shared.unbroken(); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
 	// A log that takes no records leaves no documents behind that it does not list.
 	if err := p.shared.corpora.MayAppend(ctx, p.origin, p.signer); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
@@ -88,6 +91,9 @@ func (p *Publisher) Withdraw(ctx context.Context, uris []string, at time.Time) e
 		return fmt.Errorf("withdraw: %w", ctx.Err())
 	}
 	defer func() { p.shared.publishing <- struct{}{} }()
+	if err := p.shared.unbroken(); err != nil {
+		return fmt.Errorf("withdraw: %w", err)
+	}
 	if _, err := p.shared.corpora.Append(ctx, p.origin, p.signer, records, p.old...); err != nil {
 		return fmt.Errorf("withdraw: %w", err)
 	}

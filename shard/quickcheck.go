@@ -25,6 +25,10 @@ func (s *Shared) QuickCheck(ctx context.Context, report func(problem string)) er
 
 // QuickCheck is [Shared.QuickCheck] for one file.
 func (f *File) QuickCheck(ctx context.Context, report func(problem string)) error {
+	if f.broken != nil {
+		report(f.Broken().Error())
+		return nil
+	}
 	return f.view(ctx, func(tx *sql.Tx) error {
 		c := &checker{file: f, tx: tx, report: func(format string, args ...any) {
 			report(f.path + ": " + fmt.Sprintf(format, args...))

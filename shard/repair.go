@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"arborist/document"
+	"arborist/shard/corpus"
 )
 
 // CheckOptions say how to check. The zero value is [Shared.Check].
@@ -48,6 +49,9 @@ func (f *File) CheckWith(ctx context.Context, opts CheckOptions, report func(pro
 func (f *File) checkWith(ctx context.Context, opts CheckOptions, turn chan struct{}, report func(string)) (documents int, err error) {
 	var found []string
 	documents, err = f.checkSome(ctx, opts.Subset, func(p string) { found = append(found, p) })
+	if err == nil && len(found) == 0 && opts.Subset.All() {
+		f.met.Store(nil)
+	}
 	if err == nil && len(found) > 0 && opts.Repair != nil && !f.foreign {
 		select {
 		case <-turn:
@@ -58,7 +62,9 @@ func (f *File) checkWith(ctx context.Context, opts CheckOptions, turn chan struc
 		turn <- struct{}{}
 		if err == nil && !opts.Repair.DryRun {
 			found = nil
-			_, err = f.checkSome(ctx, opts.Subset, func(p string) { found = append(found, p) })
+			if _, err = f.checkSome(ctx, opts.Subset, func(p string) { found = append(found, p) }); len(found) == 0 {
+				f.met.Store(nil)
+			}
 		}
 	}
 	for _, p := range found {
@@ -81,20 +87,31 @@ func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(p
 			return documents, err
 		}
 	}
-	if _, err := s.corpora.Check(ctx, report); err != nil {
-		return documents, err
+	_, err = s.corpora.Check(ctx, report)
+	if err == nil {
+		err = s.checkLogs(ctx, opts.Quarantined, report)
 	}
-	return documents, s.checkLogs(ctx, opts.Quarantined, report)
+	if errors.Is(err, corpus.ErrCorrupt) {
+		report(fmt.Sprintf("%s: %v; bring it back from a backup", filepath.Join(s.dir, CorporaName), err))
+		err = nil
+	}
+	return documents, err
 }
 
 // repair writes all of the file's tables anew, from the texts that hash to their
 // roots, in one transaction: a crash leaves the file as it was. Where SQLite
 // itself finds damage, nothing is written: see [Salvage].
 func (f *File) repair(ctx context.Context, r Repair) error {
-	if whole, err := f.Whole(ctx); err != nil || !whole {
-		if err == nil {
-			r.Did(f.path + ": pages of it are damaged; it is mended only while no daemon runs: stop it, then run the same again")
+	if f.broken != nil {
+		if !r.DryRun {
+			r.Did(f.path + ": it is mended only while no daemon runs: stop it, then run the same again")
 		}
+		return nil
+	}
+	if whole, err := f.Whole(ctx); isUnreadable(err) || err == nil && !whole {
+		r.Did(f.path + ": pages of it are damaged; it is mended only while no daemon runs: stop it, then run the same again")
+		return nil
+	} else if err != nil {
 		return err
 	}
 	say := func(format string, args ...any) { r.Did(f.path + ": " + fmt.Sprintf(format, args...)) }
@@ -229,21 +246,6 @@ func Salvage(ctx context.Context, path string, kind Kind, number, total int, asi
 	return SyncFolder(filepath.Dir(path))
 }
 
-// SalvageShared is [Salvage] for the shards of a folder. Corpus logs are not
-// mended: they come back from a backup or from followers.
-func SalvageShared(ctx context.Context, dir, aside string, r Repair) error {
-	there, err := shardNumbers(dir)
-	if err != nil {
-		return err
-	}
-	for number := range there {
-		if err := Salvage(ctx, filepath.Join(dir, fileName(number)), KindShared, number, len(there), aside, r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // salvageInto makes the new file. It stands alone when it is closed.
 func salvageInto(ctx context.Context, old *File, fresh string, number, total int, say func(string, ...any)) (kept int, lost []*Lost, err error) {
 	if err := create(fresh, old.kind, number, total); err != nil {
@@ -281,6 +283,14 @@ func copyAside(path, name string) error {
 	if err := MakeFolder(filepath.Dir(name)); err != nil {
 		return err
 	}
+	if err := copyPlain(path, name); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(name))
+}
+
+// copyPlain copies a file under a new name and syncs the copy.
+func copyPlain(path, name string) error {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
@@ -291,8 +301,5 @@ func copyAside(path, name string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
-		return err
-	}
-	return SyncFolder(filepath.Dir(name))
+	return errors.Join(err, out.Sync(), out.Close())
 }

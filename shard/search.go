@@ -29,8 +29,8 @@ type Results struct {
 	Hits  []Hit  // best first; equal scores by root, then index
 	Total int    // passages that match, over all pages
 	Mode  string // "and": all phrases are in each hit; "or": no passage has all
-	// Refused are foreign files that failed while they were searched. The hits
-	// are those of the other files alone.
+	// Refused are files that failed while they were searched: foreign ones, and
+	// damaged ones of ours. The hits are those of the other files alone.
 	Refused []*FileError
 }
 
@@ -48,9 +48,10 @@ const (
 // Passages that have all phrases of the query are looked for first; where there
 // is none, those that have any, which Results.Mode says.
 //
-// A query that cannot be run fails with [ErrNoWords] or a [*QueryError]. A file
-// of ours that fails, fails the search; a foreign one is left out, unless it
-// was the only one.
+// A query that cannot be run fails with [ErrNoWords] or a [*QueryError]. A
+// foreign file that fails is left out, and so is one of ours that is damaged,
+// unless it was the only one; a file of ours that fails for another reason, as
+// a full disk, fails the search.
 func Search(ctx context.Context, files []*File, q Query) (Results, error) {
 	r, err := searchAll(ctx, files, q)
 	if err != nil {
@@ -87,7 +88,7 @@ func searchAll(ctx context.Context, files []*File, q Query) (Results, error) {
 		rest := slices.Clone(files)
 		for _, fe := range fileErrors(err) {
 			rest = slices.DeleteFunc(rest, func(f *File) bool {
-				if !f.foreign || f.path != fe.Path {
+				if f.path != fe.Path || !f.foreign && !isCorrupt(fe) {
 					return false
 				}
 				refused = append(refused, fe)

@@ -12,7 +12,8 @@
 //     order that one file with everything would give, for any split, documents
 //     that several files hold included.
 //   - A [*Shared] holds peer-shared files alone. It is made only by
-//     [OpenShared], which refuses private files, other kinds of file, and links.
+//     [OpenShared], which refuses private files, other kinds of file, and links,
+//     and by [OpenDamaged], which never opens them.
 //     This is the third layer of the privacy wall: see docs/privacy.md.
 //   - A file from a stranger ([OpenForeign]) is never written, never trusted
 //     about what a text contains, and can do no more than be refused.
@@ -104,7 +105,9 @@ func (f *File) fail(err error) error {
 	if fe := (*FileError)(nil); errors.As(err, &fe) {
 		return err
 	}
-	return &FileError{Path: f.path, Err: f.judge(err)}
+	err = f.judge(err)
+	f.meet(err)
+	return &FileError{Path: f.path, Err: err}
 }
 
 // judge says what a failure means for the file that it is in.

@@ -56,7 +56,7 @@ func createShared(dir string, shards int) error {
 	if err != nil {
 		return err
 	}
-	if err := MakeFolder(dir); err != nil {
+	if err := errors.Join(MakeFolder(dir), settleFolder(dir)); err != nil {
 		return err
 	}
 	there, err := shardNumbers(dir)
@@ -91,20 +91,28 @@ func createShared(dir string, shards int) error {
 
 // SetSize returns how many files the set of a folder has by what they say,
 // also where [CreateShared] was interrupted and has not made all of them; 0
-// where it has made none.
+// where it has made none. Files that cannot be used do not count.
 func SetSize(dir string) (int, error) {
+	if err := settleFolder(dir); err != nil {
+		return 0, err
+	}
 	there, err := shardNumbers(dir)
 	if errors.Is(err, ErrNotFound) {
 		return 0, nil
 	}
+	var broken error
 	for number := range there {
 		f, err := openShard(dir, number)
+		if err != nil && isBroken(err) {
+			broken = err
+			continue
+		}
 		if err != nil {
 			return 0, err
 		}
 		return f.total, f.Close()
 	}
-	return 0, err
+	return 0, errors.Join(err, broken)
 }
 
 // OpenShared opens the set of shards of a folder. It refuses, naming the file:
@@ -112,21 +120,24 @@ func SetSize(dir string) (int, error) {
 // plain file with a single name ([ErrUnsafe]); a newer schema ([ErrNewer]); a
 // set that is not complete or not one set ([ErrSet]).
 func OpenShared(dir string) (*Shared, error) {
-	s, err := openShared(dir)
+	s, err := openShared(dir, openFiles)
 	if err != nil {
 		return nil, fmt.Errorf("open shards in %s: %w", dir, err)
 	}
 	return s, nil
 }
 
-func openShared(dir string) (*Shared, error) {
+func openShared(dir string, open func(dir string) ([]*File, error)) (*Shared, error) {
+	if err := settleFolder(dir); err != nil {
+		return nil, err
+	}
 	path := filepath.Join(dir, CorporaName)
 	for _, name := range append([]string{""}, sidecars[:]...) {
 		if err := plain(path + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, named(path+name, err)
 		}
 	}
-	files, err := openFiles(dir)
+	files, err := open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -328,11 +339,14 @@ func (s *Shared) History(ctx context.Context, uri string) ([]Version, error) {
 	return all, nil
 }
 
-// Stats is [File.Stats] over the set.
+// Stats is [File.Stats] over the set, but for files that cannot be read: see Damage.
 func (s *Shared) Stats(ctx context.Context) (Stats, error) {
 	var sum Stats
 	for _, f := range s.files {
 		st, err := f.Stats(ctx)
+		if isUnreadable(err) {
+			continue
+		}
 		if err != nil {
 			return Stats{}, err
 		}

@@ -46,6 +46,7 @@ func TestCommandLine(t *testing.T) {
 			"setfrom":  cmdSetFrom,
 			"onelined": cmdOneLined,
 			"spoil":    cmdSpoil,
+			"zerohead": cmdZeroHead,
 		},
 	})
 }
@@ -171,5 +172,14 @@ func cmdSpoil(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	defer db.Close()
 	_, err = db.Exec(args[1])
+	ts.Check(err)
+}
+
+// cmdZeroHead overwrites the first page of a file: zerohead FILE
+func cmdZeroHead(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY, 0)
+	ts.Check(err)
+	defer f.Close()
+	_, err = f.WriteAt(make([]byte, 4096), 0)
 	ts.Check(err)
 }

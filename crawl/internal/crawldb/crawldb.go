@@ -61,15 +61,24 @@ type DB struct {
 
 // Open opens the database and makes it, with its folder, where there is none.
 // Errors are those of [shard.OpenFile].
-func Open(path string) (*DB, error) {
+func Open(path string) (*DB, error) { return openWith(path, shard.OpenFile) }
+
+// OpenAnyway is Open for the database's owner: of one that cannot be used it
+// returns a DB whose every call fails with [shard.ErrBroken].
+func OpenAnyway(path string) (*DB, error) { return openWith(path, shard.OpenFileAnyway) }
+
+func openWith(path string, open func(string, shard.Kind, string) (*shard.File, error)) (*DB, error) {
 	if err := shard.MakeFolder(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("open crawl db: %w", err)
 	}
-	file, err := shard.OpenFile(path, shard.KindPrivate, schemaSQL)
+	file, err := open(path, shard.KindPrivate, schemaSQL)
 	if err != nil {
 		return nil, fmt.Errorf("open crawl db: %w", err)
 	}
 	db := &DB{file: file, seeds: map[string]bool{}}
+	if file.Broken() != nil {
+		return db, nil
+	}
 	if err := errors.Join(restrict(path), db.checkFormat()); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("open crawl db %s: %w", path, err)

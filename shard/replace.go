@@ -1,0 +1,341 @@
+package shard
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"arborist/shard/corpus"
+)
+
+// readySuffix names a file that is to take the place of the one without the
+// suffix: it is whole and durable, and what it replaces is kept elsewhere.
+const readySuffix = ".ready"
+
+// SalvageShared is [SalvageFile] for the shards of a folder; one that is
+// missing is made anew, empty. Corpus logs are not mended: they come back from a
+// backup or from followers. Where documents are lost, it says how many of those
+// that the logs list.
+func SalvageShared(ctx context.Context, dir, aside string, r Repair) error {
+	total, err := SetSize(dir)
+	if err != nil || total == 0 {
+		return err
+	}
+	for number := range total {
+		path := filepath.Join(dir, fileName(number))
+		replaced, err := salvageFile(ctx, path, KindShared, number, total, aside, r)
+		if err != nil {
+			return err
+		}
+		if replaced {
+			if err := sayLost(ctx, path, number, total, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// SalvageFile mends one file of ours that nobody has open: [Salvage] where its
+// pages are damaged. Where it cannot be opened at all (its head is damaged, its
+// schema is not ours, it is of another kind, or no file of its own) it goes into
+// the folder aside, and a new one takes its place, with what can be read of the
+// old one: nothing, if need be. A crash leaves the old file or the new one.
+// [ErrNotFound]: there is none.
+func SalvageFile(ctx context.Context, path string, kind Kind, number, total int, aside string, r Repair) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return named(path, ErrNotFound)
+	}
+	_, err := salvageFile(ctx, path, kind, number, total, aside, r)
+	return err
+}
+
+func salvageFile(ctx context.Context, path string, kind Kind, number, total int, aside string, r Repair) (replaced bool, err error) {
+	if err := takeReady(path); err != nil {
+		return false, err
+	}
+	why := Salvage(ctx, path, kind, number, total, aside, r)
+	if why == nil {
+		why = opens(path, kind, number, total)
+	}
+	switch {
+	case why == nil:
+		return false, nil
+	case !isBroken(why):
+		return false, why
+	}
+	if err := replaceBroken(ctx, path, kind, number, total, aside, why, r); err != nil {
+		return false, named(path, fmt.Errorf("replace it: %w", err))
+	}
+	return true, nil
+}
+
+// opens says why a file of a set cannot be used.
+func opens(path string, kind Kind, number, total int) error {
+	found, version, err := inspect(path)
+	if err == nil {
+		err = expect(found, version, kind)
+	}
+	if err != nil {
+		return named(path, err)
+	}
+	f, err := attachFile(path, kind, version, "")
+	if err != nil {
+		return named(path, err)
+	}
+	defer f.Close()
+	if f.number != number || f.total != total {
+		return f.fail(fmt.Errorf("%w: it says that it is shard %d of %d, and stands at %d of %d", ErrSet, f.number, f.total, number, total))
+	}
+	return nil
+}
+
+// replaceBroken puts a new file into the place of one that cannot be used.
+func replaceBroken(ctx context.Context, path string, kind Kind, number, total int, aside string, why error, r Repair) error {
+	say := func(format string, args ...any) { r.Did(path + ": " + fmt.Sprintf(format, args...)) }
+	var fe *FileError
+	for errors.As(why, &fe) {
+		why = fe.Err
+	}
+	if isNotFound(why) {
+		why = errMissing
+	}
+	say("it cannot be used: %v", why)
+	fresh := path + ".salvaged"
+	defer removeFile(fresh) // only there where something failed, or in a dry run
+	kept, lost, err := rescueBroken(ctx, path, fresh, kind, number, total)
+	if errors.Is(err, errNothingLeft) {
+		say("none of its documents can be read: an empty file takes its place")
+		err = errors.Join(removeFile(fresh), create(fresh, kind, number, total))
+	} else if err == nil {
+		say("%d of its documents can be read, and go into the file that takes its place", kept)
+	}
+	if err != nil {
+		return err
+	}
+	for _, l := range lost {
+		say("document %s goes into quarantine: %s", l.Root, l.Reason)
+	}
+	if r.DryRun {
+		return nil
+	}
+	if err := keepAll(lost, r.Keep); err != nil {
+		return err
+	}
+	name := filepath.Join(aside, time.Now().UTC().Format("20060102T150405Z-")+filepath.Base(path))
+	for _, suffix := range []string{"", "-wal", "-journal"} {
+		if err := keepBroken(path+suffix, name+suffix, say); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(fresh, path+readySuffix); err != nil {
+		return err
+	}
+	if err := SyncFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return takeReady(path)
+}
+
+// takeReady ends what a crash may have cut short: where a file is ready to take
+// the place of another, it does. A log of the old file must not meet the new one.
+func takeReady(path string) error {
+	if err := plain(path + readySuffix); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return named(path+readySuffix, err)
+	}
+	for _, suffix := range sidecars {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := SyncFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	if err := os.Rename(path+readySuffix, path); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(path))
+}
+
+// settleFolder ends, in a folder of shards, what a crash cut short.
+func settleFolder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), readySuffix); ok && shardName.MatchString(name) {
+			if err := takeReady(filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keepBroken copies a plain file, or moves aside what is none, without looking
+// where it leads.
+func keepBroken(path, name string, say func(string, ...any)) error {
+	err := plain(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil:
+		err = copyAside(path, name)
+	case errors.Is(err, ErrUnsafe):
+		if err = MakeFolder(filepath.Dir(name)); err == nil {
+			err = os.Rename(path, name)
+		}
+	}
+	if err == nil {
+		say("what stood there is kept as %s", name)
+	}
+	return err
+}
+
+// errMissing is how a file that is not there is spoken of.
+var errMissing = errors.New("it is missing")
+
+// errNothingLeft: no document of a file can be read.
+var errNothingLeft = errors.New("nothing can be read")
+
+// rescueBroken fills a new file with the documents of a broken one that still
+// hash to their roots. It reads copies, the second and third of them with a
+// first page as a file of ours has it, in place of one that is damaged: only
+// where the tables begin stands in it.
+func rescueBroken(ctx context.Context, path, fresh string, kind Kind, number, total int) (kept int, lost []*Lost, err error) {
+	if plain(path) != nil {
+		return 0, nil, errNothingLeft
+	}
+	if found, _, err := inspectFile(path); err == nil && (found == KindShared || found == KindPrivate) && found != kind {
+		return 0, nil, errNothingLeft // above all, nothing private goes where peers read
+	}
+	work := path + ".rescue"
+	defer removeFile(work)
+	for _, head := range []func(string) error{nil, newHead, newVacuumedHead} {
+		if err := removeFile(work); err != nil {
+			return 0, nil, err
+		}
+		for _, suffix := range []string{"", "-wal"} {
+			if err := copyPlain(path+suffix, work+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return 0, nil, err
+			}
+		}
+		if head != nil {
+			if err := head(work); err != nil {
+				return 0, nil, err
+			}
+		}
+		kept, lost, err = rescueCopy(ctx, work, path, fresh, kind, number, total)
+		if err == nil && kept > 0 || corpus.IsFull(err) || ctx.Err() != nil {
+			return kept, lost, err
+		}
+	}
+	return 0, nil, errNothingLeft
+}
+
+// rescueCopy reads whatever it can of a file that may hold anything.
+func rescueCopy(ctx context.Context, work, path, fresh string, kind Kind, number, total int) (kept int, lost []*Lost, err error) {
+	old := newFile(work, kind)
+	if old.reader, err = connect(work, reading); err != nil {
+		return 0, nil, err
+	}
+	defer old.Close()
+	if err := removeFile(fresh); err != nil {
+		return 0, nil, err
+	}
+	kept, lost, err = salvageInto(ctx, old, fresh, number, total, func(string, ...any) {})
+	for _, l := range lost {
+		l.File = path
+	}
+	return kept, lost, err
+}
+
+// newHead gives a file the first page that a new file has.
+func newHead(path string) error { return graft(path, "") }
+
+// newVacuumedHead gives a file the first page of a new file that was compacted.
+func newVacuumedHead(path string) error { return graft(path, "VACUUM") }
+
+func graft(path, then string) error {
+	donor := path + ".donor"
+	defer removeFile(donor)
+	if err := errors.Join(removeFile(donor), create(donor, KindShared, 0, 1)); err != nil {
+		return err
+	}
+	if then != "" {
+		db, err := connect(donor, creating)
+		if err != nil {
+			return err
+		}
+		_, err = db.Exec(then)
+		if err := errors.Join(err, db.Close()); err != nil {
+			return err
+		}
+	}
+	page, err := os.ReadFile(donor)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	page = page[:pageSize]
+	binary.BigEndian.PutUint32(page[28:], uint32(info.Size()/pageSize)) // pages of the file
+	copy(page[32:40], make([]byte, 8))                                  // no free pages
+	copy(page[92:96], page[24:28])                                      // the number of pages is to be believed
+	page[18], page[19] = 2, 2                                           // a log may lie beside it
+	_, err = f.WriteAt(page, 0)
+	return err
+}
+
+// sayLost says what the logs list of a file that was made anew and that it lacks.
+func sayLost(ctx context.Context, path string, number, total int, r Repair) (err error) {
+	store, err := corpus.Open(filepath.Join(filepath.Dir(path), CorporaName))
+	if err != nil {
+		r.Did(path + ": what the logs list of it is not known: " + err.Error())
+		return nil
+	}
+	defer store.Close()
+	files := make([]*File, total)
+	for i := range files {
+		files[i] = brokenFile(path, KindShared, errNothingLeft)
+	}
+	defer closeFiles(files)
+	if f := files[number]; !r.DryRun {
+		if f.reader, err = connect(path, reading); err != nil {
+			return err
+		}
+	}
+	set := &Shared{files: files, corpora: store}
+	infos, err := store.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		missing, unread, err := set.missing(ctx, info, nil)
+		if err != nil {
+			return err
+		}
+		if n := len(missing) + unread[files[number]]; n > 0 && r.DryRun {
+			r.Did(fmt.Sprintf("%s: corpus %s lists %d documents of it", path, info.Origin, n))
+		} else if n > 0 {
+			r.Did(fmt.Sprintf("%s: corpus %s lists %d documents whose text is lost here: add them again to bring them back", path, info.Origin, n))
+		}
+	}
+	return nil
+}
