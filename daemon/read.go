@@ -12,15 +12,9 @@ import (
 
 // Text implements [api.Reader].
 func (n *Node) Text(ctx context.Context, root document.Root) ([]byte, error) {
-	d, err := n.shared.Document(ctx, root)
-	if errors.Is(err, shard.ErrNotFound) {
-		d, err = n.private.File().Document(ctx, root)
-	}
-	if errors.Is(err, shard.ErrNotFound) {
-		d, err = n.attachedDocument(ctx, root)
-	}
+	d, _, err := n.document(ctx, root)
 	if err != nil {
-		return nil, missing(root, err)
+		return nil, err
 	}
 	return d.Text(), nil
 }

@@ -25,11 +25,7 @@ func (a *app) addCommand() *cobra.Command {
 				}
 				req.Paths = append(req.Paths, abs)
 			}
-			if req.Private {
-				a.note("These documents stay private: no peer can read them.")
-			} else {
-				a.note("Peers will be able to read these documents (corpus %s). To keep them to yourself, add --private.", corpusName(req.Corpus))
-			}
+			a.sayWho(req.Private, req.Corpus)
 			return a.with(cmd.Context(), func(s api.Service) error {
 				fn, done := a.progress()
 				res, err := s.Add(cmd.Context(), req, fn)
@@ -46,6 +42,15 @@ func (a *app) addCommand() *cobra.Command {
 	f.BoolVar(&req.Private, "private", false, "into the private crawl db, out of every peer's reach")
 	f.StringVar(&req.BaseURI, "base-uri", "", `what the documents' URIs start with (default "file:FOLDER/")`)
 	return cmd
+}
+
+// sayWho says who will be able to read what is about to be stored.
+func (a *app) sayWho(private bool, corpus string) {
+	if private {
+		a.note("These documents stay private: no peer can read them.")
+	} else {
+		a.note("Peers will be able to read these documents (corpus %s). To keep them to yourself, add --private.", corpusName(corpus))
+	}
 }
 
 func corpusName(name string) string {

@@ -16,6 +16,16 @@ func (c *Client) Crawl(ctx context.Context, req CrawlRequest, fn ProgressFunc) (
 	return follow[CrawlResult](ctx, c, pathCrawl, req, fn)
 }
 
+// Export implements [Carrier].
+func (c *Client) Export(ctx context.Context, req ExportRequest, fn ProgressFunc) (ExportResult, error) {
+	return follow[ExportResult](ctx, c, pathExport, req, fn)
+}
+
+// Import implements [Carrier].
+func (c *Client) Import(ctx context.Context, req ImportRequest, fn ProgressFunc) (AddResult, error) {
+	return follow[AddResult](ctx, c, pathImport, req, fn)
+}
+
 // Query implements [Finder].
 func (c *Client) Query(ctx context.Context, req QueryRequest) (QueryResult, error) {
 	return ask[QueryResult](ctx, c, pathQuery, req)

@@ -51,6 +51,8 @@ func Handler(s Service) http.Handler {
 	handle(pathPeerList, short(plain(s.ListPeers)))
 	handle(pathAttach, short(named(s.Attach)))
 	handle(pathDetach, short(named(s.Detach)))
+	handle(pathExport, long(s.Export))
+	handle(pathImport, long(s.Import))
 	handle(pathStatus, short(plain(s.Status)))
 	handle(pathCheck, short(plain(s.Check)))
 	handle(pathCheckWith, short(s.CheckWith))

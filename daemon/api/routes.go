@@ -31,6 +31,8 @@ const (
 	pathNetworkKey  = "/peer/network-key"
 	pathAttach      = "/attach"
 	pathDetach      = "/detach"
+	pathExport      = "/export"
+	pathImport      = "/import"
 	pathStatus      = "/status"
 	pathCheck       = "/check"
 	pathCheckWith   = "/check/with"

@@ -26,6 +26,7 @@ type Service interface {
 	Network
 	Neighbourhood
 	Attacher
+	Carrier
 	Keeper
 }
 
