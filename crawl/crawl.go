@@ -12,6 +12,8 @@
 //   - a host is asked for one thing at a time and at most as often as it wants
 //     (polite), or by a bounded number of requests at once (Fast), and left
 //     alone for as long as it asks; robots.txt counts as a request;
+//   - hosts do not wait for each other, neither for a turn nor for a level: one
+//     that is slow, asks for a pause or stops answering holds up itself alone;
 //   - each address is requested once, however many lead to it; only failures
 //     that may pass are tried again, a bounded number of times;
 //   - one request serves a page: the bytes that gave its links are the bytes
@@ -20,8 +22,10 @@
 //     and the limits of packages fetch and links;
 //   - a crawl that is cut short keeps what it emitted and leaves no goroutine.
 //
-// In polite mode the order of requests, pages and reports depends on the site
-// alone.
+// In polite mode the order of requests, pages and reports at one host depends
+// on the site alone. With several hosts, a page's depth is that of the way on
+// which it was found first while it was waiting; at one host it is the
+// shortest.
 //
 // # How a page is never lost and never fetched twice
 //
@@ -61,6 +65,7 @@ const (
 	DefaultDepth = 2
 
 	defaultDelay    = 2 * time.Second
+	politeAtOnce    = 64 // requests in polite mode over all hosts
 	defaultAttempts = 3
 	defaultListed   = 1000
 
@@ -77,20 +82,27 @@ type Config struct {
 	Depth    int    // links from the seed; 0: the seed alone. See [DefaultDepth]
 	MaxPages int    // pages after which to end; 0: no cap
 
-	// Fast makes up to Workers requests at once, with no delay between them.
+	// Fast makes up to Workers requests at once, with no delay between them
+	// but Delay. Polite mode makes one at a time to each host, and in all so
+	// many that a host waits for none of the others.
 	Fast    bool
-	Workers int // 0: three for each CPU. Polite mode has one
+	Workers int // 0: three for each CPU
 
-	// Delay is the least time between the starts of two requests to a host in
-	// polite mode. 0: what robots.txt asks for, else 2 s. Where both are
-	// given the longer counts.
+	// Delay is the least time between the starts of two requests to a host. 0:
+	// in polite mode what robots.txt asks for, else 2 s; in fast mode none. In
+	// polite mode the longer counts where both are given.
 	Delay time.Duration
 
 	AllowHosts []string       // crawled beside the seed's: "host" or "host:port"
 	AllowNets  []netip.Prefix // private networks that may be contacted
 
-	UserAgent string   // "": the product's name
-	Tracking  []string // query parameters to strip, "name" or "prefix*"; nil: a built-in list
+	// UserAgent goes out with every request; its product token is the name for
+	// which robots.txt, meta robots and X-Robots-Tag are read. "": the
+	// product's own.
+	UserAgent string
+	RobotsTTL time.Duration // how long a robots.txt counts; 0: 1 h, at most 24 h
+
+	Tracking []string // query parameters to strip, "name" or "prefix*"; nil: a built-in list
 
 	// PatternBudget is how many pages of one variable pattern are fetched at
 	// the end of a chain of such pages; ten times as many with a query and
@@ -134,7 +146,7 @@ func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 		c.cfg.Tracking = weburl.DefaultTracking()
 	}
 	c.parser = weburl.NewParser(c.cfg.Tracking)
-	c.finder = links.NewFinder(c.parser, fetch.ProductToken, links.Limits{})
+	c.finder = links.NewFinder(c.parser, token(cfg.UserAgent), links.Limits{})
 	var err error
 	if c.seed, err = c.parser.Parse(cfg.Seed); err != nil {
 		return nil, seedURLError(cfg.Seed, err)
@@ -155,7 +167,7 @@ func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 		}
 	}
 	if f == nil {
-		own := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: c.cfg.Workers})
+		own := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: max(c.cfg.Workers, politeAtOnce)})
 		c.fetcher, c.close = own, own.Close
 	}
 	return c, nil
@@ -166,7 +178,7 @@ func withDefaults(cfg Config) Config {
 		cfg.Workers = 3 * runtime.NumCPU()
 	}
 	if !cfg.Fast {
-		cfg.Workers = 1
+		cfg.Workers = politeAtOnce
 	}
 	if cfg.PatternBudget <= 0 {
 		cfg.PatternBudget = defaultPatternBudget

@@ -21,6 +21,7 @@ type gate struct {
 	pace    *pace
 	robots  *robots.Cache
 	polite  bool
+	slots   chan struct{} // one for each request under way, over all hosts
 	least   time.Duration // spacing that the caller asked for, 0 where he did not
 
 	requests atomic.Int64
@@ -32,16 +33,14 @@ type gate struct {
 var _ fetch.Fetcher = (*gate)(nil)
 
 func newGate(f fetch.Fetcher, parser *weburl.Parser, cfg Config) *gate {
-	g := &gate{fetcher: f, parser: parser, polite: !cfg.Fast, least: cfg.Delay, last: map[string]error{}}
+	g := &gate{fetcher: f, parser: parser, polite: !cfg.Fast, least: cfg.Delay, slots: make(chan struct{}, cfg.Workers), last: map[string]error{}}
 	switch {
-	case cfg.Fast:
-		g.pace = newPace(0)
-	case cfg.Delay > 0:
+	case cfg.Delay > 0 || cfg.Fast:
 		g.pace = newPace(cfg.Delay)
 	default:
 		g.pace = newPace(defaultDelay)
 	}
-	g.robots = robots.NewCache(g, robots.CacheConfig{})
+	g.robots = robots.NewCache(g, robots.CacheConfig{Token: token(cfg.UserAgent), TTL: cfg.RobotsTTL})
 	return g
 }
 
@@ -56,9 +55,17 @@ func (g *gate) fetch(turn, ctx context.Context, req fetch.Request) (fetch.Respon
 	if err != nil {
 		return fetch.Response{}, &fetch.Error{URL: req.URL, Class: fetch.Denied, Reason: "not a usable URL", Err: err}
 	}
+	// The slot comes after the turn: hosts that are waited for take none.
 	if err := g.pace.wait(turn, u.Host()); err != nil {
 		return fetch.Response{}, err
 	}
+	select {
+	case g.slots <- struct{}{}:
+		defer func() { <-g.slots }()
+	case <-turn.Done():
+		return fetch.Response{}, turn.Err()
+	}
+	g.pace.started(u.Host())
 	g.requests.Add(1)
 	resp, err := g.fetcher.Fetch(ctx, req)
 	g.mu.Lock()
@@ -72,6 +79,15 @@ func (g *gate) fetch(turn, ctx context.Context, req fetch.Request) (fetch.Respon
 		g.pace.pushBack(u.Host(), min(max(fe.RetryAfter, time.Second), longestPause))
 	}
 	return resp, err
+}
+
+// token gives the product token of a user agent: the name under which a site's
+// robots.txt speaks of us.
+func token(userAgent string) string {
+	if t := robots.Token(userAgent); t != "" {
+		return t
+	}
+	return fetch.ProductToken
 }
 
 // deniedCause gives the guard's own error, whose text is the clearest.

@@ -17,11 +17,11 @@ import (
 // admit asks robots.txt about an address. A site whose rules cannot be read
 // for a while is closed, so a site that was open waits for them; one that has
 // not answered at all yet is given up at once.
-func (r *run) admit(ctx context.Context, u weburl.URL) (d robots.Decision, cause, err error) {
+func (r *run) admit(ctx context.Context, l *lane, u weburl.URL) (d robots.Decision, cause, err error) {
 	for attempt := 1; ; attempt++ {
 		d, cause, err = r.gate.admit(ctx, u)
 		wait := err == nil && !d.Allowed && d.Temporary && d.RetryAfter <= longestPause && !errors.Is(cause, egress.ErrDenied)
-		if !wait || !r.answered.Load() || attempt == r.c.cfg.Attempts {
+		if !wait || !l.answered.Load() || attempt == r.c.cfg.Attempts {
 			return d, cause, err
 		}
 		if err := sleepUntil(ctx, time.Now().Add(d.RetryAfter+time.Millisecond)); err != nil {
@@ -36,10 +36,10 @@ func (r *run) admit(ctx context.Context, u weburl.URL) (d robots.Decision, cause
 func (r *run) judge(v *visited) error {
 	switch {
 	case v.status != 0 && !v.silent:
-		r.silence = 0
-		r.answered.Store(true)
+		v.lane.silence = 0
+		v.lane.answered.Store(true)
 	case v.silent:
-		r.silence++
+		v.lane.silence++
 	}
 	seed := v.entry.Depth == 0
 	switch v.state {
@@ -51,10 +51,12 @@ func (r *run) judge(v *visited) error {
 		if r.again(v, seed) {
 			return nil
 		}
-		if !seed && v.silent && (r.silence >= downAfter || v.pause > longestPause || v.robots) {
-			return r.down(v)
+		if !seed && v.silent && (v.lane.silence >= downAfter || v.pause > longestPause || v.robots) {
+			r.leave(v)
+			return nil
 		}
 		v.state = frontier.Failed
+		delete(v.lane.attempts, v.entry.ID)
 		if !seed {
 			return nil
 		}
@@ -68,21 +70,26 @@ func (r *run) judge(v *visited) error {
 
 // again plans another request where one may help, and reports whether it did.
 func (r *run) again(v *visited, seed bool) bool {
-	r.attempts[v.entry.ID]++
-	switch n := r.attempts[v.entry.ID]; {
-	case n >= r.c.cfg.Attempts, v.pause > longestPause, v.robots, r.silence >= downAfter:
+	l := v.lane
+	l.attempts[v.entry.ID]++
+	most := r.c.cfg.Attempts
+	if v.class != fetch.Transient {
+		most = min(most, 2) // rendering failed, or over a limit: once more
+	}
+	switch n := l.attempts[v.entry.ID]; {
+	case n >= most, v.pause > longestPause, v.robots, l.silence >= downAfter:
 		return false
-	case seed && v.silent && v.status == 0:
+	case seed && (v.class == fetch.ResourceLimit || v.silent && v.status == 0):
 		// A wrong address is told at once, not after three tries.
 		return false
 	default:
-		wait := max(v.pause, min(firstBackoff<<(n-1), longBackoff))
-		r.retries = append(r.retries, retry{entry: v.entry, due: time.Now().Add(wait)})
+		l.retry(v.entry, max(v.pause, min(firstBackoff<<(n-1), longBackoff)))
 		return true
 	}
 }
 
-func (r *run) down(v *visited) error {
+// leave gives up an origin for this run. What waits there goes on waiting.
+func (r *run) leave(v *visited) {
 	e := &HostDownError{Host: r.c.seed.Origin(), Reason: v.reason, Resume: r.keeps}
 	if u, err := r.c.parser.Parse(v.entry.URL); err == nil {
 		e.Host = u.Origin()
@@ -90,7 +97,9 @@ func (r *run) down(v *visited) error {
 	if v.pause > longestPause {
 		e.Pause = v.pause
 	}
-	return e
+	if v.lane.down == nil {
+		v.lane.down = e
+	}
 }
 
 // seedError says why the seed came to nothing, and what to do about it.

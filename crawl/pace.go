@@ -79,6 +79,25 @@ func (p *pace) turn(host string) time.Time {
 	return at
 }
 
+// started notes that a turn began later than it was given, so that the next
+// keeps its distance.
+func (p *pace) started(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h, now := p.host(host), time.Now(); now.After(h.last) {
+		h.last = now
+	}
+}
+
+// slowed reports whether the host pushes back: it is to have one request at a
+// time.
+func (p *pace) slowed(host string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.hosts[host]
+	return h != nil && (h.extra > 0 || h.blocked.After(time.Now()))
+}
+
 // setDelay changes the spacing of a host from its next request on.
 func (p *pace) setDelay(host string, delay time.Duration) {
 	p.mu.Lock()

@@ -83,7 +83,9 @@ func (c *Crawler) Ingest(ctx context.Context, cfg ingest.Config, progress func(i
 	if c.cfg.Store == nil {
 		return Report{}, ingest.Report{}, errors.New("ingest crawl: no store was given")
 	}
-	stored, err := ingest.Run(ctx, c, c.cfg.Store, cfg, progress)
+	sink := &collapsing{Private: c.cfg.Store, seen: map[document.Root]struct{}{}}
+	stored, err := ingest.Run(ctx, c, sink, cfg, progress)
+	c.report.Collapsed = sink.collapsed
 	var urls []string
 	for _, f := range stored.Failed {
 		// What failed because the run was ending is tried again on resume.

@@ -382,3 +382,30 @@ func goroot(t *testing.T) string {
 	}
 	return strings.TrimSpace(string(out))
 }
+
+// What failed in a way that may pass, or at a limit, is asked for again by the
+// next run; what the site said for good is not.
+func TestResumeTriesAgainWhatMayHavePassed(t *testing.T) {
+	s := site.New(map[string]site.Page{
+		"/":     site.Links("home", "/down", "/huge", "/gone", "/no", "/good"),
+		"/down": {Status: 500}, "/huge": {Serve: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Length", "99999999")
+		}},
+		"/gone": {Status: 410}, "/no": {Status: 403}, "/good": site.Links("good"),
+	})
+	seed := s.Start(t) + "/"
+	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
+	report, _, err := into(t, t.Context(), p, Config{Seed: seed, Depth: 1, Attempts: 1})
+	if err != nil || report.Pages != 2 || report.FailedTotal != 4 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	s.Forget()
+	s.Set("/down", site.Links("up again"))
+	s.Set("/huge", site.Links("small"))
+	report, stored, err := into(t, t.Context(), p, Config{Seed: seed, Depth: 1, Attempts: 1, Resume: true})
+	if err != nil || report.Pages != 4 || report.FailedTotal != 2 || stored.New != 2 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	equal(t, "requests", sorted(s.Targets()), []string{"/down", "/huge", robotsTxt})
+}

@@ -17,6 +17,11 @@ type Report struct {
 	RefusedTotal int
 	Failed       []Failure // could not be fetched
 	FailedTotal  int
+	Classes      map[fetch.Class]int // failures by class, all of them
+
+	// Collapsed counts the pages of this run whose content another page of it
+	// had already: byte for byte, or where they were ingested by document.
+	Collapsed int
 
 	Traps []Trap // patterns that ran out of budget
 	Cut   []Cut  // pages too long or too hostile to find all links of, in this run
@@ -68,6 +73,10 @@ func (r *Report) refuse(listed int, url, reason string) {
 
 func (r *Report) fail(listed int, url string, class fetch.Class, reason string) {
 	r.FailedTotal++
+	if r.Classes == nil {
+		r.Classes = map[fetch.Class]int{}
+	}
+	r.Classes[class]++
 	if len(r.Failed) < listed {
 		r.Failed = append(r.Failed, Failure{URL: url, Class: class, Error: reason})
 	}

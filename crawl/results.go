@@ -33,6 +33,9 @@ func (r *run) absorb(ctx context.Context, batch []visited) error {
 	for i, v := range settled {
 		r.count(outcomes[i])
 		r.note(v)
+		for _, link := range v.links {
+			r.lane(link.URL).grew(link.Depth)
+		}
 	}
 	for _, v := range settled {
 		if v.page != nil {
@@ -58,6 +61,12 @@ func (r *run) note(v visited) {
 	r.report.Broken += v.found.Broken
 	if v.found.Cut != "" && len(r.report.Cut) < r.c.cfg.MaxListed {
 		r.report.Cut = append(r.report.Cut, Cut{URL: v.entry.URL, Reason: v.found.Cut})
+	}
+	if v.state == frontier.Done {
+		r.twins.add(v.content)
+		if u, err := r.c.parser.Parse(v.entry.URL); err == nil {
+			r.traps.brought(u, v.looks)
+		}
 	}
 	answered := v.state == frontier.Done || v.state == frontier.Failed && v.status >= http.StatusBadRequest
 	if answered && r.c.cfg.Visit != nil {

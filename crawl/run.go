@@ -3,8 +3,6 @@ package crawl
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
-	"time"
 
 	"arborist/crawl/fetch"
 	"arborist/crawl/internal/frontier"
@@ -14,13 +12,14 @@ import (
 // A crawlFrontier is where a run finds its work and leaves its results; see
 // package frontier for the promises.
 type crawlFrontier interface {
-	Next(ctx context.Context, from int) (depth int, ok bool, err error)
-	Waiting(ctx context.Context, depth int, after int64, n int) ([]frontier.Entry, error)
+	Origins(ctx context.Context) ([]string, error)
+	Next(ctx context.Context, origin string) (depth int, ok bool, err error)
+	Waiting(ctx context.Context, origin string, depth int, after int64, n int) ([]frontier.Entry, error)
 	Settle(ctx context.Context, outcomes []frontier.Outcome) error
 }
 
 // A run is one call of Documents. Its fields belong to the calling goroutine;
-// workers read c and gate alone.
+// visits use c and gate alone.
 type run struct {
 	c        *Crawler
 	gate     *gate
@@ -29,20 +28,14 @@ type run struct {
 	emit     func(ingest.Raw) error
 
 	traps    *traps
+	twins    *twins
 	report   *Report
-	jobs     chan frontier.Entry
-	results  chan visited
+	lanes    map[string]*lane // by origin
+	order    []*lane          // in the order in which they came up
+	busy     map[string]int   // visits in flight by host
 	inFlight int
-	retries  []retry
-	attempts map[int64]int // failed requests by entry
-	silence  int           // requests in a row without an answer
-	answered atomic.Bool   // the site answered in this run
-}
-
-// A retry is an entry that is to be fetched again.
-type retry struct {
-	entry frontier.Entry
-	due   time.Time
+	send     func(*lane, frontier.Entry) // starts a visit
+	results  *inbox
 }
 
 // Documents implements [ingest.Source]: it crawls, and emits each page. Errors
@@ -56,9 +49,11 @@ func (c *Crawler) Documents(ctx context.Context, emit func(ingest.Raw) error, _ 
 	c.report = Report{}
 	r := &run{
 		c: c, emit: emit, report: &c.report,
-		gate:     newGate(c.fetcher, c.parser, c.cfg),
-		traps:    newTraps(c.cfg.PatternBudget),
-		attempts: map[int64]int{},
+		gate:  newGate(c.fetcher, c.parser, c.cfg),
+		traps: newTraps(c.cfg.PatternBudget),
+		twins: newTwins(),
+		lanes: map[string]*lane{},
+		busy:  map[string]int{},
 	}
 	release, err := r.open(ctx)
 	if err != nil {
@@ -66,9 +61,16 @@ func (c *Crawler) Documents(ctx context.Context, emit func(ingest.Raw) error, _ 
 	}
 	defer release()
 	defer func() {
-		c.report.Requests = int(r.gate.requests.Load())
+		c.report.Requests, c.report.Collapsed = int(r.gate.requests.Load()), r.twins.collapsed
 		c.report.Traps = r.traps.notes()
 	}()
+	origins, err := r.frontier.Origins(ctx)
+	if err != nil {
+		return err
+	}
+	for _, origin := range origins {
+		r.lane(origin + "/")
+	}
 	return r.crawl(ctx)
 }
 

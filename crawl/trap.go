@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -18,6 +19,10 @@ import (
 // an index, and small where one variable address leads to the next and that
 // one to another, which is how a calendar is walked. The shortest way counts,
 // as pages are visited in breadth.
+//
+// Two more kinds end sooner: a directory that answers every address with the
+// same page (soft404.go), and one address under session after session
+// (session.go).
 const (
 	defaultPatternBudget = 1000 // pages of a pattern at the end of a long chain
 	queryBudgets         = 10   // times that: pages of a pattern with a query
@@ -37,16 +42,22 @@ type trap struct {
 type traps struct {
 	budget   int
 	patterns map[string]*trap
+	folders  map[string]*folder // see soft404.go
+	sessions map[uint64]int     // see session.go
+	seed     maphash.Seed       // of their keys
 }
 
 func newTraps(budget int) *traps {
-	return &traps{budget: budget, patterns: map[string]*trap{}}
+	return &traps{budget: budget, patterns: map[string]*trap{}, folders: map[string]*folder{}, sessions: map[uint64]int{}, seed: maphash.MakeSeed()}
 }
 
 // charge spends one request on an address and says why it must not be spent,
 // empty where it may.
 func (t *traps) charge(u weburl.URL, chain int) string {
 	if reason := endless(u); reason != "" {
+		return reason
+	}
+	if reason := t.sameFolder(u); reason != "" {
 		return reason
 	}
 	name, variable := pattern(u)
@@ -57,6 +68,10 @@ func (t *traps) charge(u weburl.URL, chain int) string {
 	if p == nil {
 		p = &trap{}
 		t.patterns[name] = p
+	}
+	if reason := t.sameSession(u); reason != "" {
+		p.refused++
+		return reason
 	}
 	wide := t.budget * pathBudgets
 	if u.Query() != "" {
@@ -80,6 +95,11 @@ func (t *traps) notes() []Trap {
 	for name, p := range t.patterns {
 		if p.refused > 0 {
 			out = append(out, Trap{Pattern: name, Pages: p.spent, Refused: p.refused})
+		}
+	}
+	for name, f := range t.folders {
+		if f.refused > 0 {
+			out = append(out, Trap{Pattern: name + "*", Pages: f.row, Refused: f.refused})
 		}
 	}
 	slices.SortFunc(out, func(a, b Trap) int {

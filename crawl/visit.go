@@ -22,6 +22,7 @@ import (
 // A visited is what a worker brings back about one entry.
 type visited struct {
 	entry  frontier.Entry
+	lane   *lane
 	state  frontier.State // Waiting: try again later
 	status int
 	class  fetch.Class
@@ -33,6 +34,8 @@ type visited struct {
 	page    *ingest.Raw
 	found   links.Found // counts and flags; its Links are dropped
 	offSite int         // links to other hosts
+	content uint64      // a hash of a page's bytes, see twins
+	looks   uint64      // a hash of what a page shows whatever its address, see traps
 
 	silent bool          // the host gave no usable answer
 	robots bool          // it is its robots.txt that is missing
@@ -52,7 +55,7 @@ func (v visited) failed(kind error, class fetch.Class, reason string) visited {
 
 // visit judges one entry and fetches it if it may be fetched. No request starts
 // after the end of starts, no answer is waited for after that of answers.
-func (r *run) visit(starts, answers context.Context, e frontier.Entry) (v visited) {
+func (r *run) visit(starts, answers context.Context, l *lane, e frontier.Entry) (v visited) {
 	// What strangers send must not take the process down, whatever a library
 	// makes of it.
 	defer func() {
@@ -68,7 +71,7 @@ func (r *run) visit(starts, answers context.Context, e frontier.Entry) (v visite
 	if reason := r.c.names.reason(u); reason != "" {
 		return v.refused(ErrSeedNotPage, reason)
 	}
-	d, cause, err := r.admit(starts, u)
+	d, cause, err := r.admit(starts, l, u)
 	v.cause = cause
 	switch {
 	case err != nil:
@@ -117,12 +120,16 @@ func (v visited) unfetched(ctx context.Context, err error) visited {
 	case errors.Is(err, egress.ErrDenied):
 		v.cause = deniedCause(err)
 		return v.refused(ErrSeedAddress, v.cause.Error())
-	case fe.Class == fetch.Denied, fe.Class == fetch.ResourceLimit:
+	case fe.Class == fetch.Denied:
 		kind := ErrSeedUnreachable
-		if fe.Status != 0 || fe.Class == fetch.ResourceLimit {
+		if fe.Status != 0 {
 			kind = ErrSeedNotPage
 		}
 		return v.failed(kind, fe.Class, reason)
+	case fe.Class == fetch.ResourceLimit, fe.Class == fetch.RenderFailed:
+		v = v.failed(ErrSeedNotPage, fe.Class, reason)
+		v.state = frontier.Waiting
+		return v
 	}
 	v = v.failed(ErrSeedUnreachable, fe.Class, reason)
 	v.state, v.pause = frontier.Waiting, fe.RetryAfter
@@ -177,10 +184,12 @@ func (r *run) page(v visited, u weburl.URL, resp fetch.Response) visited {
 	v.state = frontier.Done
 	if isHTML(resp.ContentType, resp.Body) {
 		v.found = r.c.finder.Find(links.Page{URL: u, ContentType: resp.ContentType, Body: resp.Body, RobotsTag: resp.RobotsTag})
+		v.looks = r.twins.looks(u, resp.Body, v.found.Links)
 		r.follow(&v, u)
 	} else {
 		v.found.NoIndex, v.found.NoFollow = r.c.finder.Robots(resp.RobotsTag)
 	}
+	v.content = r.twins.content(resp.Body)
 	if !v.found.NoIndex {
 		v.page = &ingest.Raw{Body: resp.Body, Location: document.Location{
 			URI: v.entry.URL, Source: "crawl", FetchedAt: time.Now().UTC().Truncate(time.Second),

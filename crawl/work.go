@@ -13,7 +13,7 @@ import (
 // that can be resumed is interrupted.
 const gracePeriod = time.Second
 
-// crawl starts the workers and goes through the levels.
+// crawl visits what the frontier holds until nothing is left.
 func (r *run) crawl(ctx context.Context) error {
 	// Two ends: no further request starts, and no answer is waited for. A crawl
 	// that can be resumed waits a moment between them, so that answers that are
@@ -27,28 +27,23 @@ func (r *run) crawl(ctx context.Context) error {
 	answers, noMoreAnswers := context.WithCancel(parent)
 	defer noMoreAnswers()
 
-	workers := r.c.cfg.Workers
-	r.jobs, r.results = make(chan frontier.Entry, workers), make(chan visited, workers)
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for e := range r.jobs {
-				r.results <- r.visit(starts, answers, e)
-			}
+	var visits sync.WaitGroup
+	r.results = newInbox()
+	r.send = func(l *lane, e frontier.Entry) {
+		visits.Go(func() {
+			v := r.visit(starts, answers, l, e)
+			v.lane = l
+			r.results.put(v)
 		})
 	}
-	err := r.levels(ctx)
+	err := r.loop(ctx)
 	noMoreStarts()
 	if !r.keeps {
 		noMoreAnswers()
 	}
 	grace := time.AfterFunc(gracePeriod, noMoreAnswers)
 	defer grace.Stop()
-	// The results channel holds as many as can be in flight, so no worker
-	// blocks on it and all of them end.
-	close(r.jobs)
-	wg.Wait()
-	close(r.results)
+	visits.Wait()
 	if err == nil {
 		return nil
 	}
@@ -65,7 +60,7 @@ func (r *run) salvage(ctx context.Context) error {
 		return nil
 	}
 	var outcomes []frontier.Outcome
-	for v := range r.results {
+	for _, v := range r.results.take() {
 		if v.err == nil && v.state != frontier.Waiting {
 			outcomes = append(outcomes, r.outcome(v))
 		}
@@ -82,26 +77,78 @@ func (r *run) salvage(ctx context.Context) error {
 	return nil
 }
 
-// levels fetches one depth after the other. Each leads only to the next, but
-// an earlier run may have emptied the first of them.
-func (r *run) levels(ctx context.Context) error {
-	for from := 0; ; {
-		depth, ok, err := r.frontier.Next(ctx, from)
-		if err != nil || !ok || depth > r.c.cfg.Depth {
+// loop starts visits and takes in their results, until no lane has anything to
+// do or the page cap is reached.
+func (r *run) loop(ctx context.Context) error {
+	for {
+		if err := r.startAll(ctx); err != nil {
 			return err
 		}
-		if r.full() {
-			r.report.Capped = true
-			return nil
+		wake, retrying := r.nextRetry()
+		if r.inFlight == 0 && !retrying {
+			return r.end(ctx)
 		}
-		if err := r.level(ctx, depth); err != nil {
+		batch, err := r.collect(ctx, wake)
+		if err != nil {
 			return err
 		}
-		from = depth + 1
-		if r.full() {
-			from = depth // the page cap may have left some of it
+		if err := r.absorb(ctx, batch); err != nil {
+			return err
 		}
 	}
+}
+
+// startAll starts what may start now, one entry of each lane in turn.
+func (r *run) startAll(ctx context.Context) error {
+	for started := true; started; {
+		started = false
+		free := r.free()
+		// Lanes that come up meanwhile have their turn in the next round.
+		for _, l := range r.order[:len(r.order):len(r.order)] {
+			if r.full() {
+				return nil
+			}
+			if !r.mayStart(l, free) {
+				continue
+			}
+			e, ok, err := l.next(ctx)
+			if err != nil {
+				return err
+			}
+			if ok {
+				started = true
+				free--
+				if err := r.start(ctx, l, e); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// mayStart keeps the bounds: in polite mode one visit for each host; in fast
+// mode so many in all, where a host that pushes back counts for none and has
+// one, so that it takes no place from the others.
+func (r *run) mayStart(l *lane, free int) bool {
+	switch {
+	case l.down != nil, l.idle:
+		return false
+	case !r.c.cfg.Fast, r.gate.pace.slowed(l.host):
+		return r.busy[l.host] == 0
+	}
+	return free > 0
+}
+
+// free counts the visits that may start in fast mode.
+func (r *run) free() int {
+	free := r.c.cfg.Workers
+	for host, visits := range r.busy {
+		if !r.gate.pace.slowed(host) {
+			free -= visits
+		}
+	}
+	return free
 }
 
 // full reports whether the requests under way may bring the last pages.
@@ -110,69 +157,74 @@ func (r *run) full() bool {
 	return most > 0 && r.report.Pages+r.inFlight >= most
 }
 
-// level fetches everything of one depth, what redirects add to it included.
-func (r *run) level(ctx context.Context, depth int) error {
-	q := queue{run: r, depth: depth}
-	for {
-		for r.inFlight < r.c.cfg.Workers && !r.full() {
-			e, ok, err := q.next(ctx)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				break
-			}
-			if err := r.start(ctx, e); err != nil {
-				return err
-			}
-		}
-		if r.inFlight == 0 {
-			more, err := q.again(ctx)
-			if err != nil || !more {
-				return err
-			}
-			continue
-		}
-		batch, err := r.collect(ctx)
-		if err != nil {
-			return err
-		}
-		q.changed()
-		if err := r.absorb(ctx, batch); err != nil {
-			return err
-		}
-	}
-}
-
-// start sends an entry to the workers, unless it is in a trap.
-func (r *run) start(ctx context.Context, e frontier.Entry) error {
-	if u, err := r.c.parser.Parse(e.URL); err == nil && r.attempts[e.ID] == 0 {
+// start sends an entry on its way, unless it is in a trap.
+func (r *run) start(ctx context.Context, l *lane, e frontier.Entry) error {
+	if u, err := r.c.parser.Parse(e.URL); err == nil && l.attempts[e.ID] == 0 {
 		if reason := r.traps.charge(u, e.Chain); reason != "" {
-			return r.absorb(ctx, []visited{visited{entry: e}.refused(ErrSeedURL, reason)})
+			v := visited{entry: e, lane: l}
+			return r.absorb(ctx, []visited{v.refused(ErrSeedURL, reason)})
 		}
 	}
 	r.inFlight++
-	r.jobs <- e
+	l.inFlight++
+	r.busy[l.host]++
+	r.send(l, e)
 	return nil
 }
 
-// collect waits for a result, and takes what else is there.
-func (r *run) collect(ctx context.Context) ([]visited, error) {
-	var batch []visited
+// nextRetry gives the time at which the next lane may try its failures again.
+func (r *run) nextRetry() (at time.Time, ok bool) {
+	if r.full() {
+		return at, false
+	}
+	for _, l := range r.order {
+		if l.down == nil && l.inFlight == 0 && len(l.retries) > 0 && (!ok || l.due.Before(at)) {
+			at, ok = l.due, true
+		}
+	}
+	return at, ok
+}
+
+// collect waits for results, or until wake where that is a time.
+func (r *run) collect(ctx context.Context, wake time.Time) ([]visited, error) {
+	var alarm <-chan time.Time
+	if !wake.IsZero() {
+		timer := time.NewTimer(time.Until(wake))
+		defer timer.Stop()
+		alarm = timer.C
+	}
 	select {
-	case v := <-r.results:
-		batch = append(batch, v)
+	case <-r.results.bell:
+	case <-alarm:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	for {
-		select {
-		case v := <-r.results:
-			batch = append(batch, v)
-			continue
-		default:
+	batch := r.results.take()
+	for _, v := range batch {
+		r.inFlight--
+		v.lane.inFlight--
+		if r.busy[v.lane.host]--; r.busy[v.lane.host] == 0 {
+			delete(r.busy, v.lane.host)
 		}
-		r.inFlight -= len(batch)
-		return batch, nil
 	}
+	return batch, nil
+}
+
+// end says how the crawl came to its end.
+func (r *run) end(ctx context.Context) error {
+	var down error
+	for _, l := range r.order {
+		down = errors.Join(down, l.down)
+	}
+	if down != nil || !r.full() {
+		return down
+	}
+	for _, l := range r.order {
+		if depth, ok, err := r.frontier.Next(ctx, l.origin); err != nil {
+			return err
+		} else if ok && depth <= r.c.cfg.Depth {
+			r.report.Capped = true
+		}
+	}
+	return nil
 }

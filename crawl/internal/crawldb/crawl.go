@@ -66,12 +66,29 @@ func (db *DB) Resume(ctx context.Context, seed string, depth int) (*Crawl, error
 		err = ErrNoCrawl
 	case err == nil && begun != depth:
 		err = fmt.Errorf("%w: %d, not %d", ErrDepth, begun, depth)
+	case err == nil:
+		err = c.reopen(ctx)
 	}
 	if err != nil {
 		c.Release()
 		return nil, fmt.Errorf("resume crawl of %s: %w", seed, err)
 	}
 	return c, nil
+}
+
+// reopen puts back what failed in a way that may pass, or at a limit that may
+// be another one today.
+func (c *Crawl) reopen(ctx context.Context) error {
+	const failed = "crawl = ? AND state = ? AND class IN ('fetch_transient', 'render_failed', 'resource_limit')"
+	var found bool
+	err := c.db.file.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM frontier WHERE "+failed+")", c.id, frontier.Failed).Scan(&found)
+	if err != nil || !found {
+		return err
+	}
+	return c.db.file.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.Exec("UPDATE frontier SET state = 0, status = 0, class = '', reason = '' WHERE "+failed, c.id, frontier.Failed)
+		return err
+	})
 }
 
 // claim takes a seed for one crawl of this process. Another process is kept
@@ -110,9 +127,8 @@ const addSQL = `INSERT INTO frontier (crawl, url, depth, chain, trail, state, st
 func (c *Crawl) add(tx *sql.Tx, links []frontier.Link) error {
 	rows := make([][4]any, 0, len(links))
 	for _, l := range links {
-		// Levels ascend, so a link that was added before was added at the same
-		// depth or a lower one. A redirect stays on its level and may be lower.
-		if len(l.Trail) == 0 && c.known.has(l.URL) {
+		// A redirect brings a trail, which the entry is to have.
+		if len(l.Trail) == 0 && c.known.has(l.URL, l.Depth) {
 			continue
 		}
 		rows = append(rows, [4]any{l.URL, l.Depth, l.Chain, strings.Join(l.Trail, "\n")})
@@ -128,11 +144,31 @@ func (c *Crawl) add(tx *sql.Tx, links []frontier.Link) error {
 	return err
 }
 
-// Next returns the lowest depth, at least from, at which an entry is waiting,
-// and false where none is.
-func (c *Crawl) Next(ctx context.Context, from int) (depth int, ok bool, err error) {
+// originSQL is [frontier.Origin] of an entry, as the index has it.
+const originSQL = "substr(url, 1, instr(substr(url, 9), '/') + 7)"
+
+// Origins returns the origins at which an entry is waiting, sorted.
+func (c *Crawl) Origins(ctx context.Context) (origins []string, err error) {
+	// From each origin to the next, without a look at what waits there.
+	const q = "SELECT min(" + originSQL + ") FROM frontier WHERE crawl = ? AND state = 0 AND " + originSQL + " > ?"
+	for after := ""; ; {
+		var next sql.NullString
+		if err := c.db.file.Reader().QueryRowContext(ctx, q, c.id, after).Scan(&next); err != nil {
+			return nil, fmt.Errorf("read frontier: %w", err)
+		}
+		if !next.Valid {
+			return origins, nil
+		}
+		after = next.String
+		origins = append(origins, after)
+	}
+}
+
+// Next returns the lowest depth at which an entry of the origin is waiting, and
+// false where none is.
+func (c *Crawl) Next(ctx context.Context, origin string) (depth int, ok bool, err error) {
 	err = c.db.file.Reader().QueryRowContext(ctx,
-		"SELECT depth FROM frontier WHERE crawl = ? AND state = 0 AND depth >= ? ORDER BY depth LIMIT 1", c.id, from).Scan(&depth)
+		"SELECT depth FROM frontier WHERE crawl = ? AND state = 0 AND "+originSQL+" = ? ORDER BY depth LIMIT 1", c.id, origin).Scan(&depth)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -142,12 +178,11 @@ func (c *Crawl) Next(ctx context.Context, from int) (depth int, ok bool, err err
 	return depth, true, nil
 }
 
-// Waiting returns up to n waiting entries of one depth whose ID is over after,
-// in ascending order.
-func (c *Crawl) Waiting(ctx context.Context, depth int, after int64, n int) ([]frontier.Entry, error) {
-	rows, err := c.db.file.Reader().QueryContext(ctx,
-		"SELECT id, url, depth, chain, trail FROM frontier WHERE crawl = ? AND state = 0 AND depth = ? AND id > ? ORDER BY id LIMIT ?",
-		c.id, depth, after, n)
+// Waiting returns up to n waiting entries of one origin and depth whose ID is
+// over after, in ascending order.
+func (c *Crawl) Waiting(ctx context.Context, origin string, depth int, after int64, n int) ([]frontier.Entry, error) {
+	rows, err := c.db.file.Reader().QueryContext(ctx, "SELECT id, url, depth, chain, trail FROM frontier WHERE crawl = ? AND state = 0 AND "+
+		originSQL+" = ? AND depth = ? AND id > ? ORDER BY id LIMIT ?", c.id, origin, depth, after, n)
 	if err != nil {
 		return nil, fmt.Errorf("read frontier: %w", err)
 	}
@@ -189,7 +224,7 @@ func (c *Crawl) Settle(ctx context.Context, outcomes []frontier.Outcome) error {
 	// Only now: a link of a transaction that failed is not known.
 	for _, o := range outcomes {
 		for _, l := range o.Links {
-			c.known.add(l.URL)
+			c.known.add(l.URL, l.Depth)
 		}
 	}
 	return nil

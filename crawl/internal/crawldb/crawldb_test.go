@@ -49,7 +49,7 @@ func TestCrawlKeepsThePromisesOfAFrontier(t *testing.T) {
 func TestCrawlsInOneFileDoNotMix(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "web.db"))
 	other := begin(t, db, "http://other/")
-	if err := other.Add(t.Context(), []frontier.Link{{URL: "http://other/"}, {URL: "http://h/x"}}); err != nil {
+	if err := other.Add(t.Context(), []frontier.Link{{URL: "http://other/"}, {URL: "http://other/x"}}); err != nil {
 		t.Fatal(err)
 	}
 	frontiertest.Run(t, func(t *testing.T) frontiertest.Frontier {
@@ -57,7 +57,7 @@ func TestCrawlsInOneFileDoNotMix(t *testing.T) {
 		t.Cleanup(c.Release)
 		return c
 	})
-	entries, err := other.Waiting(t.Context(), 0, 0, 10)
+	entries, err := other.Waiting(t.Context(), "http://other", 0, 0, 10)
 	if err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
 	}
@@ -76,7 +76,7 @@ func fetched(t testing.TB, c *Crawl, raw *ingest.Raw, links ...frontier.Link) {
 	if err := c.Add(t.Context(), []frontier.Link{{URL: raw.Location.URI}}); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := c.Waiting(t.Context(), 0, 0, 1000)
+	entries, err := c.Waiting(t.Context(), "http://h", 0, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,12 +197,12 @@ func TestBeginForgetsAndResumeRemembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, _ := c.Waiting(t.Context(), 1, 0, 9); len(e) != 1 || len(states(t, c)) != 1 {
+	if e, _ := c.Waiting(t.Context(), "http://h", 1, 0, 9); len(e) != 1 || len(states(t, c)) != 1 {
 		t.Errorf("resumed with %v waiting, %v settled", e, states(t, c))
 	}
 	c.Release()
 	c = begin(t, db, seed)
-	if e, _ := c.Waiting(t.Context(), 1, 0, 9); len(e) != 0 || len(states(t, c)) != 0 || len(unstored(t, c)) != 0 {
+	if e, _ := c.Waiting(t.Context(), "http://h", 1, 0, 9); len(e) != 0 || len(states(t, c)) != 0 || len(unstored(t, c)) != 0 {
 		t.Errorf("begun with %v waiting, %v settled", e, states(t, c))
 	}
 }
@@ -210,14 +210,17 @@ func TestBeginForgetsAndResumeRemembers(t *testing.T) {
 func TestAFailedTransactionLeavesNothingKnown(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "web.db"))
 	c := begin(t, db, seed)
-	if err := c.Add(t.Context(), []frontier.Link{{URL: "a"}, {URL: "b"}}); err != nil {
+	if err := c.Add(t.Context(), []frontier.Link{{URL: "http://h/a"}, {URL: "http://h/b"}}); err != nil {
 		t.Fatal(err)
 	}
-	e, err := c.Waiting(t.Context(), 0, 0, 9)
+	e, err := c.Waiting(t.Context(), "http://h", 0, 0, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := frontier.Outcome{Entry: e[0], State: frontier.Fetched, Page: page("a", "x"), Links: []frontier.Link{{URL: "x", Depth: 1}}}
+	if e[0].URL == seed {
+		e = e[1:]
+	}
+	good := frontier.Outcome{Entry: e[0], State: frontier.Fetched, Page: page("http://h/a", "x"), Links: []frontier.Link{{URL: "http://h/x", Depth: 1}}}
 	// The second page has the same place in the spool as an existing row.
 	if err := db.file.Write(t.Context(), func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT INTO spool VALUES (?, 'z', 0, 0, '', 0, '', '', x'')", e[1].ID)
@@ -225,7 +228,7 @@ func TestAFailedTransactionLeavesNothingKnown(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	bad := frontier.Outcome{Entry: e[1], State: frontier.Fetched, Page: page("b", "x")}
+	bad := frontier.Outcome{Entry: e[1], State: frontier.Fetched, Page: page("http://h/b", "x")}
 	if err := c.Settle(t.Context(), []frontier.Outcome{good, bad}); err == nil {
 		t.Fatal("no error")
 	}
@@ -235,7 +238,7 @@ func TestAFailedTransactionLeavesNothingKnown(t *testing.T) {
 	if err := c.Settle(t.Context(), []frontier.Outcome{good}); err != nil {
 		t.Fatal(err)
 	}
-	if e, _ := c.Waiting(t.Context(), 1, 0, 9); len(e) != 1 {
+	if e, _ := c.Waiting(t.Context(), "http://h", 1, 0, 9); len(e) != 1 {
 		t.Errorf("the link of the page is lost: %v", e)
 	}
 }
@@ -309,11 +312,14 @@ func TestRecentNeverClaimsWhatItWasNotTold(t *testing.T) {
 	r := newRecent()
 	for i := range 3 * recentHalf {
 		url := fmt.Sprintf("http://h/%d", i)
-		if r.has(url) {
+		if r.has(url, 3) {
 			t.Fatalf("%s is known before it was added", url)
 		}
-		r.add(url)
-		if !r.has(url) {
+		r.add(url, 3)
+		if r.has(url, 2) {
+			t.Fatal("known at a depth at which it was not found")
+		}
+		if !r.has(url, 3) || !r.has(url, 4) {
 			t.Fatalf("%s is forgotten at once", url)
 		}
 	}
@@ -332,7 +338,7 @@ func BenchmarkSettlePage(b *testing.B) {
 		if err := c.Add(ctx, []frontier.Link{{URL: url}}); err != nil {
 			b.Fatal(err)
 		}
-		e, err := c.Waiting(ctx, 0, int64(0), 1)
+		e, err := c.Waiting(ctx, "http://h", 0, int64(0), 1)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -32,7 +32,9 @@ CREATE TABLE IF NOT EXISTS frontier (
 ) STRICT;
 
 CREATE UNIQUE INDEX IF NOT EXISTS frontier_url ON frontier (crawl, url);
-CREATE INDEX IF NOT EXISTS frontier_waiting ON frontier (crawl, depth, id) WHERE state = 0;
+-- What waits at each origin: scheme, host and port, up to the first slash after them.
+CREATE INDEX IF NOT EXISTS frontier_origin ON frontier (crawl, substr(url, 1, instr(substr(url, 9), '/') + 7), depth, id) WHERE state = 0;
+DROP INDEX IF EXISTS frontier_waiting; -- of earlier versions
 
 -- Pages as they came, from the fetch until their document is stored.
 CREATE TABLE IF NOT EXISTS spool (

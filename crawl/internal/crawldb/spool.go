@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"time"
 
-	"arborist/crawl/fetch"
 	"arborist/crawl/internal/frontier"
 	"arborist/document"
 	"arborist/ingest"
 )
+
+// classUnreadable stands beside the classes of failed fetches. It is final: the
+// page came, and nothing could be made of it.
+const classUnreadable = "unreadable"
 
 // maxTries is how often a page is handed on again after a crash.
 const maxTries = 8
@@ -86,7 +89,7 @@ func (c *Crawl) nextUnstored(ctx context.Context, after int64) (entry int64, tri
 func (db *DB) giveUp(ctx context.Context, entry int64, reason string) error {
 	return db.file.Write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.Exec("UPDATE frontier SET state = ?, class = ?, reason = ? WHERE id = ?",
-			frontier.Failed, string(fetch.ResourceLimit), reason, entry); err != nil {
+			frontier.Failed, classUnreadable, reason, entry); err != nil {
 			return err
 		}
 		_, err := tx.Exec("DELETE FROM spool WHERE entry = ?", entry)

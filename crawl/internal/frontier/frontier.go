@@ -6,7 +6,8 @@
 //
 //   - an address is added once per crawl, whatever leads to it, at the lowest
 //     depth at which it was found while waiting;
-//   - entries of one depth come out in the order in which they were added;
+//   - entries of one origin and depth come out in the order in which they were
+//     added;
 //   - what an outcome changes (the entry's state, the links of its page, the
 //     page itself) takes effect as a whole or not at all, and on disk is
 //     durable when Settle returns.
@@ -14,7 +15,11 @@
 // Package frontiertest holds these promises as a suite for both.
 package frontier
 
-import "arborist/ingest"
+import (
+	"strings"
+
+	"arborist/ingest"
+)
 
 // A State says what became of an entry. The numbers are kept on disk.
 type State int
@@ -35,6 +40,17 @@ type Entry struct {
 	Depth int
 	Chain int // see Link
 	Trail []string
+}
+
+// Origin gives the scheme, host and port of an entry's address, which is
+// absolute and normalised. Package crawldb has the same in SQL.
+func Origin(url string) string {
+	const scheme = len("http://")
+	end := scheme
+	if len(url) > scheme {
+		end += strings.IndexByte(url[scheme+1:], '/') + 1
+	}
+	return url[:min(end, len(url))]
 }
 
 // A Link is an address found on a page or in a redirect.

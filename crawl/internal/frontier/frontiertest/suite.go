@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,13 +16,17 @@ import (
 // A Frontier is what is tested.
 type Frontier interface {
 	Add(ctx context.Context, links []frontier.Link) error
-	Next(ctx context.Context, from int) (depth int, ok bool, err error)
-	Waiting(ctx context.Context, depth int, after int64, n int) ([]frontier.Entry, error)
+	Origins(ctx context.Context) ([]string, error)
+	Next(ctx context.Context, origin string) (depth int, ok bool, err error)
+	Waiting(ctx context.Context, origin string, depth int, after int64, n int) ([]frontier.Entry, error)
 	Settle(ctx context.Context, outcomes []frontier.Outcome) error
 }
 
 // Seed is the address that is known in a new frontier.
 const Seed = "http://seed/"
+
+// origin is that of all entries but those of other origins, which say so.
+const origin = "http://seed"
 
 // Run tests an implementation; open gives a frontier with nothing but [Seed].
 func Run(t *testing.T, open func(t *testing.T) Frontier) {
@@ -32,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) Frontier) {
 		{"an address is added once", addedOnce},
 		{"the next level is the lowest that waits", nextLevel},
 		{"entries come out in order of discovery", inOrder},
+		{"origins have levels of their own", originsApart},
 		{"a waiting entry rises, a settled one stays", rises},
 		{"a settled entry is settled for good", settledOnce},
 		{"an outcome brings its links", bringsLinks},
@@ -39,8 +45,8 @@ func Run(t *testing.T, open func(t *testing.T) Frontier) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := open(t)
-			next(t, f, 0, 0)
-			seed := expect(t, f, 0, Seed)[0]
+			next(t, f, 0)
+			seed := expect(t, f, 0, "")[0]
 			if seed.Chain != 0 || len(seed.Trail) != 0 {
 				t.Errorf("seed %+v", seed)
 			}
@@ -50,7 +56,10 @@ func Run(t *testing.T, open func(t *testing.T) Frontier) {
 	}
 }
 
-func link(url string, depth int) frontier.Link { return frontier.Link{URL: url, Depth: depth} }
+// link gives a link to a path below the seed.
+func link(path string, depth int) frontier.Link {
+	return frontier.Link{URL: Seed + path, Depth: depth}
+}
 
 func add(t *testing.T, f Frontier, links ...frontier.Link) {
 	t.Helper()
@@ -68,7 +77,7 @@ func settle(t *testing.T, f Frontier, outcomes ...frontier.Outcome) {
 
 func waiting(t *testing.T, f Frontier, depth int, after int64, n int) []frontier.Entry {
 	t.Helper()
-	entries, err := f.Waiting(t.Context(), depth, after, n)
+	entries, err := f.Waiting(t.Context(), origin, depth, after, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +87,7 @@ func waiting(t *testing.T, f Frontier, depth int, after int64, n int) []frontier
 func urls(entries []frontier.Entry) []string {
 	out := []string{}
 	for _, e := range entries {
-		out = append(out, e.URL)
+		out = append(out, strings.TrimPrefix(e.URL, Seed))
 	}
 	return out
 }
@@ -93,9 +102,9 @@ func expect(t *testing.T, f Frontier, depth int, want ...string) []frontier.Entr
 }
 
 // next checks the level that Next gives; -1 stands for none.
-func next(t *testing.T, f Frontier, from, want int) {
+func next(t *testing.T, f Frontier, want int) {
 	t.Helper()
-	depth, ok, err := f.Next(t.Context(), from)
+	depth, ok, err := f.Next(t.Context(), origin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,22 +112,45 @@ func next(t *testing.T, f Frontier, from, want int) {
 		depth = -1
 	}
 	if depth != want {
-		t.Fatalf("next level from %d is %d, want %d", from, depth, want)
+		t.Fatalf("next level is %d, want %d", depth, want)
 	}
 }
 
 func nextLevel(t *testing.T, f Frontier) {
-	next(t, f, 0, -1)
+	next(t, f, -1)
 	add(t, f, link("a", 7), link("b", 3))
-	next(t, f, 0, 3)
-	next(t, f, 3, 3)
-	next(t, f, 4, 7)
-	next(t, f, 8, -1)
+	next(t, f, 3)
 	add(t, f, link("a", 5))
-	next(t, f, 4, 5)
-	next(t, f, 6, -1)
 	settle(t, f, frontier.Outcome{Entry: expect(t, f, 3, "b")[0], State: frontier.Failed})
-	next(t, f, 0, 5)
+	next(t, f, 5)
+	settle(t, f, frontier.Outcome{Entry: expect(t, f, 5, "a")[0], State: frontier.Done})
+	next(t, f, -1)
+}
+
+func originsApart(t *testing.T, f Frontier) {
+	for _, o := range []string{"http://b", "https://seed", "http://seed:8080", "http://[::1]:80", "http://s"} {
+		add(t, f, frontier.Link{URL: o + "/x/y", Depth: 4}, frontier.Link{URL: o + "/", Depth: 4}, frontier.Link{URL: o + "/?a=/b", Depth: 6})
+	}
+	want := []string{"http://[::1]:80", "http://b", "http://s", "http://seed:8080", "https://seed"}
+	if got, err := f.Origins(t.Context()); err != nil || !slices.Equal(got, want) {
+		t.Fatalf("origins %q, want %q, %v", got, want, err)
+	}
+	next(t, f, -1)
+	for _, o := range want {
+		got, err := f.Waiting(t.Context(), o, 4, 0, 100)
+		if err != nil || !slices.Equal(urls(got), []string{o + "/x/y", o + "/"}) {
+			t.Errorf("%s: %q, %v", o, urls(got), err)
+		}
+		if depth, ok, err := f.Next(t.Context(), o); depth != 4 || !ok || err != nil {
+			t.Errorf("%s: next level %d, %v, %v", o, depth, ok, err)
+		}
+		for _, e := range got {
+			settle(t, f, frontier.Outcome{Entry: e, State: frontier.Done})
+		}
+		if depth, _, _ := f.Next(t.Context(), o); depth != 6 {
+			t.Errorf("%s: then level %d", o, depth)
+		}
+	}
 }
 
 func addedOnce(t *testing.T, f Frontier) {
@@ -152,7 +184,7 @@ func inOrder(t *testing.T, f Frontier) {
 func rises(t *testing.T, f Frontier) {
 	add(t, f, link("a", 2), link("b", 2), link("c", 2))
 	all := expect(t, f, 2, "a", "b", "c")
-	settle(t, f, frontier.Outcome{Entry: all[2], State: frontier.Done, Links: []frontier.Link{{URL: "b", Depth: 1, Chain: 3, Trail: []string{"x", "y"}}}})
+	settle(t, f, frontier.Outcome{Entry: all[2], State: frontier.Done, Links: []frontier.Link{{URL: Seed + "b", Depth: 1, Chain: 3, Trail: []string{"x", "y"}}}})
 	add(t, f, link("c", 1))
 	expect(t, f, 2, "a")
 	b := expect(t, f, 1, "b")[0]
@@ -179,7 +211,7 @@ func bringsLinks(t *testing.T, f Frontier) {
 	both := expect(t, f, 0, "a", "b")
 	settle(t, f,
 		frontier.Outcome{Entry: both[0], State: frontier.Done, Links: []frontier.Link{link("c", 1), link("b", 1), link("a", 1), link("d", 1)}},
-		frontier.Outcome{Entry: both[1], State: frontier.Redirected, Links: []frontier.Link{{URL: "d", Depth: 0, Trail: []string{"b"}}, link("e", 1)}})
+		frontier.Outcome{Entry: both[1], State: frontier.Redirected, Links: []frontier.Link{{URL: Seed + "d", Depth: 0, Trail: []string{"b"}}, link("e", 1)}})
 	expect(t, f, 0, "d")
 	expect(t, f, 1, "c", "e")
 }
@@ -193,7 +225,7 @@ func concurrent(t *testing.T, f Frontier) {
 				if err := f.Add(t.Context(), []frontier.Link{link(fmt.Sprintf("u%d", i), 1), link(fmt.Sprintf("w%d-%d", w, i), 1)}); err != nil {
 					t.Error(err)
 				}
-				if _, err := f.Waiting(t.Context(), 1, 0, 10); err != nil {
+				if _, err := f.Waiting(t.Context(), origin, 1, 0, 10); err != nil {
 					t.Error(err)
 				}
 			}
