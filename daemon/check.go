@@ -30,16 +30,22 @@ func (n *Node) CheckWith(ctx context.Context, req api.CheckRequest) (res api.Che
 	if opts.Subset, err = shard.ParseSubset(req.Subset); err != nil {
 		return res, api.NewError(api.CodeUsage, err, "")
 	}
-	if req.DryRun && !req.Repair {
-		return res, api.NewError(api.CodeUsage, errors.New("a dry run is one of a repair"), "give --repair too")
+	if req.DryRun && !req.Repair && !req.Heal {
+		return res, api.NewError(api.CodeUsage, errors.New("a dry run is one of a repair"), "give --repair or --heal too")
+	}
+	if len(req.From) > 0 && !req.Heal {
+		return res, api.NewError(api.CodeUsage, errors.New("a source is one to heal from"), "give --heal too")
+	}
+	if (req.Repair || req.Heal) && !req.DryRun {
+		if err := n.writable(); err != nil {
+			return res, err
+		}
 	}
 	if req.Repair {
-		if !req.DryRun {
-			if err := n.writable(); err != nil {
-				return res, err
-			}
-		}
 		opts.Repair = n.home.repair(req.DryRun, &res.Repaired)
+	}
+	if req.Heal {
+		opts.Heal = n.heal(req.From, req.DryRun, &res.Repaired)
 	}
 	// A repair adds to the quarantine on the way, so it is asked each time.
 	opts.Quarantined = n.home.quarantined

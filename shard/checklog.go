@@ -76,7 +76,7 @@ func (c *logCheck) run(ctx context.Context) error {
 			c.report("%d more documents are listed and not stored", len(missing)-i)
 			break
 		}
-		c.report("document %s is listed and not stored, at %.200s; add it again to bring it back", m.Header.Root, m.URI)
+		c.report("document %s is listed and not stored, at %.200s; bring it back with: arborist check --heal, or add it again", m.Header.Root, m.URI)
 	}
 	if !c.info.Own {
 		return nil

@@ -24,6 +24,9 @@ type CheckOptions struct {
 	Quarantined func(document.Root) bool
 	// Repair, if not nil, mends files with problems.
 	Repair *Repair
+	// Heal, if not nil, is called once all files of a set were checked, and mended,
+	// before they are compared with the logs: the time to put back what is missing.
+	Heal func(context.Context) error
 }
 
 // A Repair says how files are mended.
@@ -88,6 +91,9 @@ func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(p
 		}
 	}
 	_, err = s.corpora.Check(ctx, report)
+	if err == nil && opts.Heal != nil {
+		err = opts.Heal(ctx)
+	}
 	if err == nil {
 		err = s.checkLogs(ctx, opts.Quarantined, report)
 	}

@@ -334,7 +334,7 @@ func sayLost(ctx context.Context, path string, number, total int, r Repair) (err
 		if n := len(missing) + unread[files[number]]; n > 0 && r.DryRun {
 			r.Did(fmt.Sprintf("%s: corpus %s lists %d documents of it", path, info.Origin, n))
 		} else if n > 0 {
-			r.Did(fmt.Sprintf("%s: corpus %s lists %d documents whose text is lost here: add them again to bring them back", path, info.Origin, n))
+			r.Did(fmt.Sprintf("%s: corpus %s lists %d documents whose text is lost here: bring them back with arborist check --heal, or add them again", path, info.Origin, n))
 		}
 	}
 	return nil

@@ -10,13 +10,16 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	var req api.CheckRequest
 	cmd := &cobra.Command{
-		Use:   "check [--read-data-subset 5%] [--repair [--dry-run]]",
+		Use:   "check [--read-data-subset 5%] [--repair] [--heal [--from PEER|URL]…] [--dry-run]",
 		Short: "Re-hash every document and compare index, logs and text",
 		Long: `Re-hash every document and compare index, logs and text. With --repair, files
 with problems are written anew from the texts that hash to their roots; what does
-not goes into HOME/private/quarantine, with a note. A file with damaged pages is
-mended only while no daemon runs; the damaged one is kept in quarantine.`,
-		Example: "  arborist check --repair --dry-run",
+not goes into HOME/private/quarantine, with a note. A file with damaged pages, or
+one that cannot be opened, is mended only while no daemon runs; the damaged one is
+kept in quarantine. With --heal, peers are asked for documents that a corpus lists
+and that are not stored here any more: those given with --from, or else all that
+are connected. They learn which documents those are.`,
+		Example: "  arborist check --repair --dry-run\n  arborist check --heal",
 		Args:    args(0, 0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			did, err := a.salvage(cmd, req)
@@ -39,7 +42,9 @@ mended only while no daemon runs; the damaged one is kept in quarantine.`,
 	}
 	cmd.Flags().StringVar(&req.Subset, "read-data-subset", "", "documents to hash: 5%, or 1/10 to 10/10 (default all); the same text means the same documents")
 	cmd.Flags().BoolVar(&req.Repair, "repair", false, "mend what can be mended, and say each thing that is done")
-	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "with --repair: say what would be done, and do nothing")
+	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "with --repair or --heal: say what would be done, and do nothing")
+	cmd.Flags().BoolVar(&req.Heal, "heal", false, "ask peers for documents that are listed and not stored, and say each that is back")
+	cmd.Flags().StringArrayVar(&req.From, "from", nil, "with --heal: ask this peer (ID or multiaddr) or URL (default: all connected peers)")
 	return cmd
 }
 

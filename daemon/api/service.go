@@ -500,6 +500,10 @@ type CheckRequest struct {
 	Subset string `json:"subset,omitempty"`
 	Repair bool   `json:"repair,omitempty"`
 	DryRun bool   `json:"dry_run,omitempty"` // of the repair: say what it would do
+	// Heal asks peers for documents that logs list and that are not stored: those
+	// in From (peer IDs, multiaddrs, URLs), or else all that are connected.
+	Heal bool     `json:"heal,omitempty"`
+	From []string `json:"from,omitempty"`
 }
 
 // CheckResult reports an integrity check. Problems are those that are left.
