@@ -104,6 +104,9 @@ type Config struct {
 
 	Tracking []string // query parameters to strip, "name" or "prefix*"; nil: a built-in list
 
+	Fetcher      FetcherKind // "": plain HTTP
+	ChromiumPath string      // the browser's program; "": looked for, see package chromium
+
 	// PatternBudget is how many pages of one variable pattern are fetched at
 	// the end of a chain of such pages; ten times as many with a query and
 	// fifty times as many without one in all. 0: 1000.
@@ -138,8 +141,10 @@ type Crawler struct {
 
 var _ ingest.Source = (*Crawler)(nil)
 
-// New makes a crawler that fetches through f, or by plain HTTP where f is nil.
-// It sends nothing. Its errors are [*SeedError] and [ErrHost].
+// New makes a crawler that fetches through f, or through one of its own where f
+// is nil: see Config.Fetcher. Pages that are consent walls count as denied with
+// either. It sends nothing. Its errors are [*SeedError], [ErrHost], [ErrFetcher]
+// and [chromium.ErrNoBrowser].
 func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	c := &Crawler{cfg: withDefaults(cfg), names: newNotPages(), fetcher: f}
 	if c.cfg.Tracking == nil {
@@ -168,8 +173,11 @@ func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	}
 	if f == nil {
 		own := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: max(c.cfg.Workers, politeAtOnce)})
-		c.fetcher, c.close = own, own.Close
+		if c.fetcher, c.close, err = c.ownFetcher(guard, own); err != nil {
+			return nil, err
+		}
 	}
+	c.fetcher = fetch.WithoutWalls(c.fetcher)
 	return c, nil
 }
 

@@ -123,6 +123,8 @@ func (r *run) seedError(v *visited) error {
 	case v.kind == ErrSeedUnreachable && errors.As(v.cause, &fe) && fe.Status == 0:
 		e.Reason = fmt.Sprintf("no answer from %s: %s", host, fe.Reason)
 		e.Hint = "check the address and that the site is up"
+	case v.class == fetch.RenderFailed:
+		e.Hint = "crawl it with --fetcher http to get it as the server sends it"
 	case v.kind == ErrSeedUnreachable && v.robots:
 		e.Reason = fmt.Sprintf("%s gave no robots.txt (%s)", host, strings.TrimPrefix(v.reason, "robots.txt: "))
 		e.Hint = "check the address and that the site is up: without its rules nothing is fetched"

@@ -87,7 +87,7 @@ func (r *run) visit(starts, answers context.Context, l *lane, e frontier.Entry) 
 	case !d.Allowed:
 		return v.refused(ErrSeedRobots, d.Reason)
 	}
-	resp, err := r.gate.fetch(starts, answers, fetch.Request{URL: e.URL})
+	resp, err := r.gate.fetch(starts, answers, fetch.Request{URL: e.URL, Parts: r.part})
 	if err != nil {
 		return v.unfetched(answers, err)
 	}

@@ -51,6 +51,12 @@ type Config struct {
 	Crawl struct {
 		// UserAgent names the crawler to web servers. Default: see crawl.
 		UserAgent string `toml:"user_agent"`
+		// Fetcher is how crawls get pages that do not say it: http, chromium or
+		// auto. Default: http.
+		Fetcher string `toml:"fetcher"`
+		// Chromium is the browser's program. Default: chromium,
+		// chromium-browser or google-chrome, whichever is found first.
+		Chromium string `toml:"chromium"`
 		// DB is the path of the private crawl db. Default: crawl/web.db. The
 		// environment variable CRAWL_DB overrides it.
 		DB string `toml:"db"`
@@ -83,6 +89,11 @@ format = 1
 [crawl]
 # How the crawler names itself to web servers, with a way to reach you.
 # user_agent = "Arborist/0.1 (+https://example.org/contact)"
+# How pages are got: "http" as the server sends them, "chromium" each rendered
+# in a headless browser, "auto" rendered where a page is an empty shell.
+# fetcher = "http"
+# The program of that browser.
+# chromium = "/usr/bin/chromium"
 
 [attach]
 # The largest shard file that arborist attach takes.

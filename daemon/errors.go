@@ -8,6 +8,7 @@ import (
 
 	"arborist/crawl"
 	"arborist/crawl/egress"
+	"arborist/crawl/fetch/chromium"
 	"arborist/daemon/api"
 	"arborist/document"
 	"arborist/peer"
@@ -45,6 +46,8 @@ func explanations() []explanation {
 		{crawl.ErrSeedUnreachable, api.CodeUnavailable, ""},
 		{crawl.ErrSeedRedirect, api.CodeFailed, ""},
 		{crawl.ErrSeedNotPage, api.CodeFailed, ""},
+		{crawl.ErrFetcher, api.CodeUsage, ""},
+		{chromium.ErrNoBrowser, api.CodeUnavailable, ""},
 		{crawl.ErrHost, api.CodeUsage, "give a host name, with a port where it has one"},
 		{crawl.ErrNothingToResume, api.CodeNotFound, ""},
 		{crawl.ErrOtherCrawl, api.CodeUsage, ""},

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,6 +210,7 @@ func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl
 	cfg = crawl.Config{
 		Seed: req.SeedURL, Depth: req.Depth, MaxPages: req.MaxPages, Fast: req.Fast,
 		AllowHosts: req.AllowHost, UserAgent: n.cfg.Crawl.UserAgent, Resume: req.Resume,
+		Fetcher: crawl.FetcherKind(cmp.Or(req.Fetcher, n.cfg.Crawl.Fetcher)), ChromiumPath: n.cfg.Crawl.Chromium,
 	}
 	// A crawl that only lists URLs leaves nothing behind.
 	if req.Ingest {

@@ -37,6 +37,7 @@ db, which no peer can read.`,
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
 	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host that redirects may lead to")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
+	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium (each page rendered) or auto (rendered where a page is an empty shell); default: config.toml, else http")
 	f.BoolVar(&req.Resume, "resume", false, "go on with a crawl that was cut short")
 	return cmd
 }

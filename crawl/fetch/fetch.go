@@ -47,6 +47,12 @@ type Request struct {
 
 	// Timeout, where positive, is a shorter limit than the fetcher's own.
 	Timeout time.Duration
+
+	// Parts, for a fetcher that renders pages, says whether the address of a
+	// part of the page (a script, a style sheet, data) may be asked for; an
+	// error says why not. nil: those of the page's own origin. It may be called
+	// from several goroutines.
+	Parts func(ctx context.Context, url string) error
 }
 
 // A Response is what the server answered: any status but those that are
@@ -80,6 +86,10 @@ type Response struct {
 	// Wire is the number of body bytes that came over the network, before
 	// content decoding.
 	Wire int64
+
+	// Rendered: Body is not what the server sent but what the page's scripts
+	// made of it, and ContentType is that of Body.
+	Rendered bool
 }
 
 // A Class says what a failure means for trying again.

@@ -162,6 +162,7 @@ type CrawlRequest struct {
 	AllowHost []string `json:"allow_host,omitempty"`
 	AllowNet  []string `json:"allow_net,omitempty"` // CIDR
 	Resume    bool     `json:"resume,omitempty"`
+	Fetcher   string   `json:"fetcher,omitempty"` // http, chromium, auto; empty: what config.toml says
 }
 
 // CrawlResult counts what a crawl did.
