@@ -49,7 +49,8 @@ type Config struct {
 		Witnesses []string `toml:"witnesses"`
 	} `toml:"peer"`
 	Crawl struct {
-		// UserAgent names the crawler to web servers. Default: see crawl.
+		// UserAgent names the crawler to web servers. Default: the product's
+		// name with Contact.
 		UserAgent string `toml:"user_agent"`
 		// Fetcher is how crawls get pages that do not say it: http, chromium or
 		// auto. Default: http.
@@ -57,6 +58,13 @@ type Config struct {
 		// Chromium is the browser's program. Default: chromium,
 		// chromium-browser or google-chrome, whichever is found first.
 		Chromium string `toml:"chromium"`
+		// Contact is an address where a webmaster finds out who crawls.
+		Contact string `toml:"contact"`
+		// Tracking are query parameters to strip, "name" or "prefix*". Default:
+		// those of package crawl/internal/weburl. An empty list strips none.
+		Tracking []string `toml:"tracking"`
+		// RobotsTTLMinutes is how long a robots.txt counts. Default: 60.
+		RobotsTTLMinutes int `toml:"robots_ttl_minutes"`
 		// DB is the path of the private crawl db. Default: crawl/web.db. The
 		// environment variable CRAWL_DB overrides it.
 		DB string `toml:"db"`
@@ -87,13 +95,21 @@ format = 1
 # witnesses = []
 
 [crawl]
-# How the crawler names itself to web servers, with a way to reach you.
-# user_agent = "Arborist/0.1 (+https://example.org/contact)"
 # How pages are got: "http" as the server sends them, "chromium" each rendered
 # in a headless browser, "auto" rendered where a page is an empty shell.
 # fetcher = "http"
 # The program of that browser.
 # chromium = "/usr/bin/chromium"
+# A page or mail address that web servers are told, so that their owners can
+# reach you.
+# contact = "https://example.org/crawler"
+# The whole user agent, in place of the product's name with the contact. The site's
+# rules for robots are read under the name it begins with.
+# user_agent = "ExampleBot/1.0 (+https://example.org/crawler)"
+# Query parameters that are stripped from addresses, in place of the built-in list.
+# tracking = ["utm_*", "fbclid", "gclid"]
+# How long a robots.txt counts, 1 to 1440.
+# robots_ttl_minutes = 60
 
 [attach]
 # The largest shard file that arborist attach takes.
@@ -141,10 +157,32 @@ func readConfig(path string) (cfg Config, err error) {
 	if m := cfg.Attach.MaxBytes; m < 0 || m == 0 && meta.IsDefined("attach", "max_bytes") {
 		return cfg, configError(path, fmt.Errorf("attach.max_bytes is %d, want 1 or more", m))
 	}
+	if err := cfg.checkCrawl(meta.IsDefined("crawl", "robots_ttl_minutes")); err != nil {
+		return cfg, configError(path, err)
+	}
 	if cfg.Format < 1 {
 		return cfg, configError(path, fmt.Errorf("format is %d, want %d", cfg.Format, homeFormat))
 	}
 	return cfg, nil
+}
+
+// checkCrawl refuses what cannot stand in a header, and what a name of a query
+// parameter cannot be.
+func (c Config) checkCrawl(ttl bool) error {
+	for key, v := range map[string]string{"user_agent": c.Crawl.UserAgent, "contact": c.Crawl.Contact} {
+		if len(v) > 500 || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return fmt.Errorf("crawl.%s is %.100q, want up to 500 printable ASCII characters", key, v)
+		}
+	}
+	for _, name := range c.Crawl.Tracking {
+		if name == "" || name == "*" || strings.ContainsAny(name, "&=?#") || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
+			return fmt.Errorf("crawl.tracking names %.100q, want the name of a query parameter, or its beginning and a *", name)
+		}
+	}
+	if m := c.Crawl.RobotsTTLMinutes; m < 0 || m > 24*60 || m == 0 && ttl {
+		return fmt.Errorf("crawl.robots_ttl_minutes is %d, want 1 to %d", m, 24*60)
+	}
+	return nil
 }
 
 // defaultHeadsEvery and maxHeadsEvery are in minutes.

@@ -1,18 +1,15 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"arborist/crawl"
 	"arborist/daemon/api"
 	"arborist/ingest"
 	"arborist/ingest/source"
@@ -162,74 +159,4 @@ func addReport(res *api.AddResult, r ingest.Report) {
 	for _, f := range r.Failed {
 		res.Failed = append(res.Failed, api.Failure{URI: f.URI, Error: f.Err.Error()})
 	}
-}
-
-// Crawl implements [api.Ingester]. Pages go to the private crawl db, and only
-// where the request says so; links alone are followed otherwise.
-func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressFunc) (res api.CrawlResult, err error) {
-	res = api.CrawlResult{Refused: []api.Refusal{}, Failed: []api.FetchError{}}
-	cfg, err := n.crawlConfig(req, fn)
-	if err != nil {
-		return res, err
-	}
-	c, err := crawl.New(cfg, nil)
-	if err != nil {
-		return res, explain(err)
-	}
-	if req.Ingest {
-		if err := n.writable(); err != nil {
-			return res, err
-		}
-		var stored ingest.Report
-		_, stored, err = c.Ingest(ctx, ingest.Config{}, nil)
-		res.Ingested, res.Unchanged = stored.New+stored.Superseded, stored.Unchanged
-		for _, f := range stored.Failed {
-			res.Failed = append(res.Failed, api.FetchError{URL: f.URI, Class: classUnreadable, Error: f.Err.Error()})
-		}
-	} else {
-		discard := func(ingest.Raw) error { return nil }
-		err = c.Documents(ctx, discard, func(string, error) {})
-	}
-	report := c.Report()
-	res.Pages = report.Pages
-	for _, r := range report.Refused {
-		res.Refused = append(res.Refused, api.Refusal{URL: r.URL, Reason: r.Reason})
-	}
-	for _, f := range report.Failed {
-		res.Failed = append(res.Failed, api.FetchError{URL: f.URL, Class: string(f.Class), Error: f.Error})
-	}
-	return res, explain(err)
-}
-
-// classUnreadable stands beside the classes of failed fetches: the page came,
-// and no text could be made of it.
-const classUnreadable = "unreadable"
-
-func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl.Config, err error) {
-	var pages int64
-	cfg = crawl.Config{
-		Seed: req.SeedURL, Depth: req.Depth, MaxPages: req.MaxPages, Fast: req.Fast,
-		AllowHosts: req.AllowHost, UserAgent: n.cfg.Crawl.UserAgent, Resume: req.Resume,
-		Fetcher: crawl.FetcherKind(cmp.Or(req.Fetcher, n.cfg.Crawl.Fetcher)), ChromiumPath: n.cfg.Crawl.Chromium,
-	}
-	// A crawl that only lists URLs leaves nothing behind.
-	if req.Ingest {
-		cfg.Store = n.private
-	} else if req.Resume {
-		return cfg, api.NewError(api.CodeUsage, errors.New("crawl: only a crawl with --ingest can be resumed"), "add --ingest, or leave out --resume")
-	}
-	if fn != nil {
-		cfg.Visit = func(v crawl.Visit) {
-			pages++
-			fn(api.Progress{Stage: "page", Done: pages, Item: v.URL, Depth: v.Depth, Status: v.Status})
-		}
-	}
-	for _, s := range req.AllowNet {
-		p, err := netip.ParsePrefix(s)
-		if err != nil {
-			return cfg, api.NewError(api.CodeUsage, fmt.Errorf("allow net %q: not a network in CIDR form", s), "for example --allow-net 127.0.0.0/8")
-		}
-		cfg.AllowNets = append(cfg.AllowNets, p)
-	}
-	return cfg, nil
 }

@@ -2,7 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +39,8 @@ db, which no peer can read.`,
 	numberVar(f, &req.MaxPages, "max-pages", 0, 0, math.MaxInt32, "stop after so many pages (0: no cap)")
 	f.BoolVar(&req.Ingest, "ingest", false, "store the pages in the private crawl db")
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
-	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host that redirects may lead to")
+	f.Float64Var(&req.RPS, "rps", 0, "most requests a second to each host (0: as its robots.txt asks, else one in 2 s)")
+	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host to crawl, where links or redirects lead to it")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
 	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium (each page rendered) or auto (rendered where a page is an empty shell); default: config.toml, else http")
 	f.BoolVar(&req.Resume, "resume", false, "go on with a crawl that was cut short")
@@ -78,10 +83,16 @@ func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) err
 	for _, f := range res.Failed {
 		a.note("failed: %s: %s: %s", f.URL, f.Class, f.Error)
 	}
-	summary := func(l *lines) {
-		l.printf("%s: %d ingested, %d unchanged, %d refused, %d failed",
-			plural(res.Pages, "page"), res.Ingested, res.Unchanged, len(res.Refused), len(res.Failed))
+	for _, c := range res.Cut {
+		a.note("not read to its end: %s: %s", c.URL, c.Reason)
 	}
+	for _, t := range res.Traps {
+		a.note("trap: %s: %s fetched, %d left", t.Pattern, plural(t.Pages, "page"), t.Refused)
+	}
+	if res.Capped {
+		a.note("there is more: --max-pages was reached")
+	}
+	summary := func(l *lines) { crawlSummary(l, res) }
 	if !req.Ingest && !a.json {
 		l := &lines{}
 		summary(l)
@@ -91,11 +102,28 @@ func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) err
 	}
 	// A page that is not there, or that the site forbids, is a fact about the
 	// site. One that may come the next time is missing from the result.
-	for _, f := range res.Failed {
-		switch f.Class {
-		case "fetch_transient", "render_failed", "resource_limit":
+	for _, class := range []string{"fetch_transient", "render_failed", "resource_limit"} {
+		if res.Classes[class] > 0 {
 			return &exitError{api.CodePartial.ExitCode()}
 		}
 	}
 	return nil
+}
+
+// crawlSummary is the last line of a crawl.
+func crawlSummary(l *lines, res api.CrawlResult) {
+	l.printf("%s: %d ingested, %d unchanged, %d refused, %d failed%s, %d with the content of another page",
+		plural(res.Pages, "page"), res.Ingested, res.Unchanged, res.RefusedTotal, res.FailedTotal, byClass(res.Classes), res.Collapsed)
+}
+
+// byClass lists failures by class, as in " (3 fetch_denied, 1 resource_limit)".
+func byClass(classes map[string]int) string {
+	var parts []string
+	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		parts = append(parts, fmt.Sprintf("%d %s", classes[class], class))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }

@@ -163,15 +163,38 @@ type CrawlRequest struct {
 	AllowNet  []string `json:"allow_net,omitempty"` // CIDR
 	Resume    bool     `json:"resume,omitempty"`
 	Fetcher   string   `json:"fetcher,omitempty"` // http, chromium, auto; empty: what config.toml says
+	RPS       float64  `json:"rps,omitempty"` // most requests a second to a host; 0: as the site asks, else one in 2 s
 }
 
-// CrawlResult counts what a crawl did.
+// CrawlResult counts what a crawl did. The lists are bounded; the totals count
+// what they leave out as well.
 type CrawlResult struct {
-	Pages     int          `json:"pages"`
-	Ingested  int          `json:"ingested"`
-	Unchanged int          `json:"unchanged"`
-	Refused   []Refusal    `json:"refused"`
-	Failed    []FetchError `json:"failed"`
+	Pages        int            `json:"pages"`
+	Ingested     int            `json:"ingested"`
+	Unchanged    int            `json:"unchanged"`
+	Refused      []Refusal      `json:"refused"`
+	RefusedTotal int            `json:"refused_total"`
+	Failed       []FetchError   `json:"failed"`
+	FailedTotal  int            `json:"failed_total"`
+	Classes      map[string]int `json:"failed_by_class"`
+	Collapsed    int            `json:"collapsed"`           // pages with the content of another one
+	Traps        []Trap         `json:"traps,omitempty"`     // patterns that ran out of budget
+	Cut          []Refusal      `json:"cut,omitempty"`       // pages whose links were not all looked at
+	Earlier      int            `json:"earlier,omitempty"`   // of pages: fetched before it was resumed
+	NoIndex      int            `json:"noindex,omitempty"`   // of pages: not kept, as they ask
+	Redirects    int            `json:"redirects,omitempty"` // answers that led elsewhere
+	Requests     int            `json:"requests"`            // of this run, robots.txt included
+	OffSite      int            `json:"off_site,omitempty"`  // links to other hosts
+	Nofollow     int            `json:"nofollow,omitempty"`  // links not followed, as the site asks
+	Capped       bool           `json:"capped,omitempty"`    // ended at max_pages with more to fetch
+}
+
+// A Trap is a pattern of addresses that ran out of budget: "#" in it stands for
+// any number, "*" for any name.
+type Trap struct {
+	Pattern string `json:"pattern"`
+	Pages   int    `json:"pages"`   // fetched
+	Refused int    `json:"refused"` // not fetched
 }
 
 // A Refusal is a URL that was not fetched by rule.
@@ -181,7 +204,8 @@ type Refusal struct {
 }
 
 // A FetchError is a URL that could not be fetched. Class is one of
-// fetch_denied, fetch_transient, render_failed, resource_limit.
+// fetch_denied, fetch_transient, render_failed, resource_limit; or unreadable,
+// where it was fetched and no text could be made of it.
 type FetchError struct {
 	URL   string `json:"url"`
 	Class string `json:"class"`

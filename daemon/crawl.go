@@ -1,0 +1,134 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"arborist/crawl"
+	"arborist/crawl/fetch"
+	"arborist/daemon/api"
+	"arborist/ingest"
+)
+
+// Crawl implements [api.Ingester]. Pages go to the private crawl db, and only
+// where the request says so; links alone are followed otherwise.
+func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressFunc) (res api.CrawlResult, err error) {
+	res = api.CrawlResult{Refused: []api.Refusal{}, Failed: []api.FetchError{}, Classes: map[string]int{}}
+	cfg, err := n.crawlConfig(req, fn)
+	if err != nil {
+		return res, err
+	}
+	c, err := crawl.New(cfg, nil)
+	if err != nil {
+		return res, explain(err)
+	}
+	if req.Ingest {
+		if err := n.writable(); err != nil {
+			return res, err
+		}
+		var stored ingest.Report
+		_, stored, err = c.Ingest(ctx, ingest.Config{}, nil)
+		res.Ingested, res.Unchanged = stored.New+stored.Superseded, stored.Unchanged
+		for _, f := range stored.Failed {
+			res.Failed = append(res.Failed, api.FetchError{URL: f.URI, Class: classUnreadable, Error: f.Err.Error()})
+		}
+		if n := len(stored.Failed) + stored.Unlisted; n > 0 {
+			res.FailedTotal, res.Classes[classUnreadable] = n, n
+		}
+	} else {
+		discard := func(ingest.Raw) error { return nil }
+		err = c.Documents(ctx, discard, func(string, error) {})
+	}
+	crawlReport(&res, c.Report())
+	return res, explain(err)
+}
+
+// crawlReport adds what the crawler says to what the store said.
+func crawlReport(res *api.CrawlResult, r crawl.Report) {
+	res.Pages, res.Earlier, res.Redirects, res.Requests = r.Pages, r.Earlier, r.Redirects, r.Requests
+	res.Collapsed, res.NoIndex, res.Capped = r.Collapsed, r.NoIndex, r.Capped
+	res.OffSite, res.Nofollow = r.OffSite, r.Nofollow
+	for _, f := range r.Refused {
+		res.Refused = append(res.Refused, api.Refusal{URL: f.URL, Reason: f.Reason})
+	}
+	for _, f := range r.Failed {
+		res.Failed = append(res.Failed, api.FetchError{URL: f.URL, Class: string(f.Class), Error: f.Error})
+	}
+	res.RefusedTotal, res.FailedTotal = r.RefusedTotal, r.FailedTotal+res.FailedTotal
+	for class, n := range r.Classes {
+		res.Classes[string(class)] += n
+	}
+	for _, t := range r.Traps {
+		res.Traps = append(res.Traps, api.Trap{Pattern: t.Pattern, Pages: t.Pages, Refused: t.Refused})
+	}
+	for _, c := range r.Cut {
+		res.Cut = append(res.Cut, api.Refusal{URL: c.URL, Reason: c.Reason})
+	}
+}
+
+// classUnreadable stands beside the classes of failed fetches: the page came,
+// and no text could be made of it.
+const classUnreadable = "unreadable"
+
+func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl.Config, err error) {
+	var pages int64
+	cfg = crawl.Config{
+		Seed: req.SeedURL, Depth: req.Depth, MaxPages: req.MaxPages, Fast: req.Fast,
+		AllowHosts: req.AllowHost, Resume: req.Resume,
+		Fetcher: crawl.FetcherKind(cmp.Or(req.Fetcher, n.cfg.Crawl.Fetcher)), ChromiumPath: n.cfg.Crawl.Chromium,
+	}
+	n.introduce(&cfg)
+	if cfg.Delay, err = spacing(req.RPS); err != nil {
+		return cfg, err
+	}
+	// A crawl that only lists URLs leaves nothing behind.
+	if req.Ingest {
+		cfg.Store = n.private
+	} else if req.Resume {
+		return cfg, api.NewError(api.CodeUsage, errors.New("crawl: only a crawl with --ingest can be resumed"), "add --ingest, or leave out --resume")
+	}
+	if fn != nil {
+		cfg.Visit = func(v crawl.Visit) {
+			pages++
+			fn(api.Progress{Stage: "page", Done: pages, Item: v.URL, Depth: v.Depth, Status: v.Status})
+		}
+	}
+	cfg.AllowNets, err = networks(req.AllowNet)
+	return cfg, err
+}
+
+// introduce gives a crawl its name, and what config.toml says of all crawls.
+func (n *Node) introduce(cfg *crawl.Config) {
+	c := n.cfg.Crawl
+	cfg.UserAgent = c.UserAgent
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = fetch.UserAgent("", c.Contact)
+	}
+	cfg.Tracking, cfg.RobotsTTL = c.Tracking, time.Duration(c.RobotsTTLMinutes)*time.Minute
+}
+
+// spacing gives the time between requests for a rate; 0 is none given.
+func spacing(rps float64) (time.Duration, error) {
+	if rps == 0 {
+		return 0, nil
+	}
+	if !(rps >= 0.001 && rps <= 1000) {
+		return 0, api.NewError(api.CodeUsage, fmt.Errorf("crawl: %g requests a second", rps), "give a rate from 0.001 to 1000, for example --rps 2")
+	}
+	return time.Duration(float64(time.Second) / rps), nil
+}
+
+func networks(list []string) (nets []netip.Prefix, err error) {
+	for _, s := range list {
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return nil, api.NewError(api.CodeUsage, fmt.Errorf("allow net %q: not a network in CIDR form", s), "for example --allow-net 127.0.0.0/8")
+		}
+		nets = append(nets, p)
+	}
+	return nets, nil
+}
