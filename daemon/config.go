@@ -43,6 +43,8 @@ type Config struct {
 		// RelayService lets other nodes be reached through this one. Default:
 		// false.
 		RelayService bool `toml:"relay_service"`
+		// AnswerQueries lets peers search what corpora here share. Default: false.
+		AnswerQueries bool `toml:"answer_queries"`
 		// Witnesses holds the verifier keys of the witnesses whose
 		// cosignatures this node keeps, shows and serves. Default: none but
 		// this node's own.
@@ -90,6 +92,8 @@ format = 1
 # hole_punching = false
 # relays = ["/ip4/192.0.2.1/tcp/4707/p2p/12D3KooW…"]
 # relay_service = false
+# Let peers search what your corpora and those that you follow share.
+# answer_queries = false
 # Keys of witnesses whose cosignatures this node keeps and shows, as
 # arborist peer witness-key prints them.
 # witnesses = []

@@ -17,6 +17,7 @@ const (
 	sourceShared = "shared"
 	sourceCrawl  = "crawl"
 	sourceFile   = "file"
+	sourcePeer   = "peer"
 )
 
 // Limits of one page of hits.
@@ -36,6 +37,9 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	if q.Limit < 0 || q.Limit > MaxLimit || q.Offset < 0 || q.Offset > MaxOffset {
 		return res, api.NewError(api.CodeUsage, fmt.Errorf("query: limit %d, offset %d", req.Limit, req.Offset),
 			fmt.Sprintf("--limit takes 1 to %d, --offset 0 to %d", MaxLimit, MaxOffset))
+	}
+	if err := checkFederated(req); err != nil {
+		return res, err
 	}
 	if req.Corpus != "" {
 		info, err := n.lookupCorpus(ctx, req.Corpus)
@@ -81,6 +85,11 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	}
 	if req.Bundle && len(proofs) > 0 {
 		if res.Bundle, err = bundle(proofs, found.Hits); err != nil {
+			return res, err
+		}
+	}
+	if req.Peers {
+		if err := n.askPeers(ctx, req, q.Limit, &res); err != nil {
 			return res, err
 		}
 	}

@@ -55,6 +55,7 @@ func (n *Node) startNet(listen []string) error {
 	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
 	p, err := peer.New(peer.Config{
 		KeyFile: n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived,
+		Serve: peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries},
 		Reach: peer.ReachConfig{HolePunching: n.cfg.Peer.HolePunching, Relays: n.cfg.Peer.Relays, RelayService: n.cfg.Peer.RelayService},
 	}, n.shared)
 	if err != nil {

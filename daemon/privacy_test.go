@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"os"
@@ -70,6 +71,7 @@ func newTwins(t *testing.T) twins {
 		}
 	}
 	for _, n := range []*Node{tw.full, tw.empty} {
+		n.cfg.Peer.AnswerQueries = true // the most that a node can tell
 		if err := n.listenForPeers(); err != nil {
 			t.Fatal(err)
 		}
@@ -104,6 +106,10 @@ func requests(t *testing.T, n *Node) []string {
 	for _, r := range roots {
 		paths = append(paths, origin+"/doc/"+r.String(), origin+"/proof/"+r.String()+"/0", origin+"/proof/"+r.String()+"/7",
 			"doc/"+r.String(), origin+"/doc/"+strings.ToUpper(r.String()))
+	}
+	// Words of both, of one alone, and of neither; statistics would show in the order.
+	for i, q := range []string{"granite", "granite quarry", "granite ledger", "ledger", "secretword1", "nowhereword", "secretword*", `"the quarry"`, "page river -part"} {
+		paths = append(paths, fmt.Sprintf("search/%d/%s", 20-i, base64.RawURLEncoding.EncodeToString([]byte(q))))
 	}
 	for i := range 5 {
 		paths = append(paths, fmt.Sprintf("search?q=secretword%d", i), fmt.Sprintf("%s/search?q=secretword%d", origin, i),

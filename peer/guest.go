@@ -23,11 +23,18 @@ type ServeConfig struct {
 	// PeerBytes and TotalBytes cap the document bytes that are in memory on
 	// their way to one peer and to all. 0: 96 and 256 MiB.
 	PeerBytes, TotalBytes int64
+	// Search answers the queries of peers, from shared corpora alone. False:
+	// they are refused like anything that is not there.
+	Search bool
 }
 
 // missCost is what a request for nothing costs, in requests. Honest peers ask
 // for what a signed log lists, so only guessing is slowed down.
 const missCost = 20
+
+// searchCost is what a search costs, in requests: twenty a second of one peer
+// where it may ask 4,000 times.
+const searchCost = 200
 
 // maxGuests bounds the table of peers that were served lately.
 const maxGuests = 4096
@@ -136,6 +143,9 @@ func (gs *guests) forget(now time.Time) {
 // missed charges a guest for having asked for nothing. The bucket may go into
 // debt, which the guest's next requests pay.
 func (g *guest) missed() { g.tokens.ReserveN(time.Now(), missCost-1) }
+
+// searched charges a guest for a search.
+func (g *guest) searched() { g.tokens.ReserveN(time.Now(), searchCost-1) }
 
 // hold reserves memory for n bytes on their way to g, and waits for it. The
 // share of the guest comes first, so that a guest that reads slowly makes

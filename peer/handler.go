@@ -31,10 +31,11 @@ type handler struct {
 	guests *guests
 	log    *slog.Logger
 	coders coders
+	desk   *searchDesk // nil: answers no queries
 }
 
 func newHandler(shared *shard.Shared, id *identity, cfg ServeConfig, log *slog.Logger) *handler {
-	return &handler{shared: shared, id: id, guests: newGuests(cfg), log: log}
+	return &handler{shared: shared, id: id, guests: newGuests(cfg), log: log, desk: newSearchDesk(cfg)}
 }
 
 // A refusal is a status with its fixed body. These are all that there are.
@@ -144,6 +145,8 @@ func (h *handler) serve(r *http.Request, out *reply, res resource, g *guest) err
 		return h.servePack(r.Context(), out, res, g, acceptsZstd(r))
 	case kindDoc:
 		return h.serveDoc(ctx, out, res, g, acceptsZstd(r))
+	case kindSearch:
+		return h.serveSearch(ctx, out, res, g)
 	default:
 		return h.serveProof(ctx, out, res)
 	}

@@ -1,9 +1,11 @@
 package peer
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"arborist/document"
 )
@@ -21,6 +23,7 @@ const (
 	kindPack       kind = "pack"
 	kindDoc        kind = "doc"
 	kindProof      kind = "proof"
+	kindSearch     kind = "search"
 )
 
 // A resource names one resource. Its path is its only spelling: parseResource
@@ -28,12 +31,14 @@ const (
 // tree can use the path as the name.
 type resource struct {
 	kind   kind
-	corpus CorpusID      // of all kinds but corpora
+	corpus CorpusID      // of all kinds but corpora and search
 	level  uint8         // of a tile
 	index  uint64        // of a tile, bundle or pack
 	width  int           // of a tile, bundle or pack: 1 to 256, 256 is whole
 	root   document.Root // of a document or proof
 	chunk  uint64        // of a proof
+	limit  int           // of a search: 1 to maxAnswers hits
+	query  string        // of a search
 }
 
 // maxLevel is the highest tile level of a tree of at most 2^63 records.
@@ -41,8 +46,11 @@ const maxLevel = 7
 
 // path returns the resource's path below [PathPrefix].
 func (r resource) path() string {
-	if r.kind == kindCorpora {
+	switch r.kind {
+	case kindCorpora:
 		return string(kindCorpora)
+	case kindSearch:
+		return string(kindSearch) + "/" + strconv.Itoa(r.limit) + "/" + base64.RawURLEncoding.EncodeToString([]byte(r.query))
 	}
 	p := r.corpus.String() + "/"
 	switch r.kind {
@@ -69,6 +77,9 @@ func parseResource(path string) (resource, bool) {
 	if path == string(kindCorpora) {
 		return resource{kind: kindCorpora}, true
 	}
+	if rest, ok := strings.CutPrefix(path, string(kindSearch)+"/"); ok {
+		return parseSearch(rest, path)
+	}
 	// The corpus is the first two elements, the rest depends on the third.
 	publisher, rest, _ := strings.Cut(path, "/")
 	name, rest, _ := strings.Cut(rest, "/")
@@ -78,6 +89,18 @@ func parseResource(path string) (resource, bool) {
 	}
 	r := resource{corpus: corpus}
 	if !r.parseRest(rest) || r.path() != path {
+		return resource{}, false
+	}
+	return r, true
+}
+
+// parseSearch parses what follows "search/" in path.
+func parseSearch(rest, path string) (resource, bool) {
+	limit, query, _ := strings.Cut(rest, "/")
+	n, err := strconv.Atoi(limit)
+	text, err2 := base64.RawURLEncoding.DecodeString(query)
+	r := resource{kind: kindSearch, limit: n, query: string(text)}
+	if err != nil || err2 != nil || n < 1 || n > maxAnswers || len(text) == 0 || !utf8.Valid(text) || r.path() != path {
 		return resource{}, false
 	}
 	return r, true

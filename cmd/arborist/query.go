@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func (a *app) queryCommand() *cobra.Command {
 		Use:   "query TEXT…",
 		Short: "Find passages, each with its proof",
 		Long: `Find passages in every shard, in the private crawl db and in attached files, in one ranking.
-Nothing leaves this machine.
+Nothing leaves this machine, unless --peers is given.
 
   words         found in any form: walk finds walking; all of them are wanted, and
                 where no passage has all, those with some are shown, which is said
@@ -34,6 +35,9 @@ Anything else is text. Quote the whole for the shell: arborist query '"two words
 and put -- before a text that begins with a minus sign. docs/search.md says more.
 
 Versions that were replaced or withdrawn are hidden unless --all-versions is given.
+With --peers the text of the query goes to connected peers, or with --ask to those
+named, and to nobody else. Each passage that comes back is verified down to its
+publisher's signature, and merged into the ranking.
 With --bundle all hits of the page, with their passages and proofs, go into one
 file as well, which arborist-verify checks.`,
 		Example: "  arborist query merkle inclusion proof",
@@ -48,11 +52,13 @@ file as well, which arborist-verify checks.`,
 					return err
 				}
 			}
+			req.Peers = req.Peers || len(req.Ask) > 0
 			return a.with(cmd.Context(), func(s api.Service) error {
 				res, err := s.Query(cmd.Context(), req)
 				if err != nil {
 					return err
 				}
+				a.sayAsked(req, res)
 				for _, f := range res.Refused {
 					a.note("refused: %s: %s", f.URI, f.Error)
 				}
@@ -62,7 +68,7 @@ file as well, which arborist-verify checks.`,
 				if err == nil && req.Bundle {
 					err = a.keepBundle(res, bundle)
 				}
-				if err == nil && len(res.Refused) > 0 {
+				if err == nil && (len(res.Refused) > 0 || silent(res)) {
 					err = &exitError{api.CodePartial.ExitCode()}
 				}
 				return err
@@ -78,6 +84,8 @@ file as well, which arborist-verify checks.`,
 	f.StringVar(&req.Corpus, "corpus", "", "only documents of this corpus")
 	f.BoolVar(&req.Any, "any", false, "passages with any of the words, without looking for all of them first")
 	f.BoolVar(&req.AllVersions, "all-versions", false, "also versions that were replaced or withdrawn")
+	f.BoolVar(&req.Peers, "peers", false, "send the text to all connected peers too")
+	f.StringArrayVar(&req.Ask, "ask", nil, "send it to this peer: an ID, a full multiaddr or a URL")
 	f.StringVar(&bundle, "bundle", "", "write the page's hits with their proofs to this file")
 	return cmd
 }
@@ -120,7 +128,11 @@ func printHits(l *lines, req api.QueryRequest, res api.QueryResult) {
 			l.printf("   an older version: it was replaced or withdrawn there")
 		}
 		l.b.WriteString(snippetLine(h, l.bold))
-		l.printf("   proof: chunk %d of %d, verified; keep it with: arborist prove %s %d", h.Chunk, h.Chunks, h.Root, h.Chunk)
+		if h.Source == "peer" {
+			l.printf("   proof: chunk %d of %d, verified; keep it with: --json, or the corpus with: arborist peer sync %s %s", h.Chunk, h.Chunks, h.Peer, h.Corpus)
+		} else {
+			l.printf("   proof: chunk %d of %d, verified; keep it with: arborist prove %s %d", h.Chunk, h.Chunks, h.Root, h.Chunk)
+		}
 	}
 	all := "passages with all words"
 	if res.Mode == "or" {
@@ -130,10 +142,36 @@ func printHits(l *lines, req api.QueryRequest, res api.QueryResult) {
 }
 
 func where(h api.Hit) string {
-	if h.Source == "crawl" {
+	switch h.Source {
+	case "crawl":
 		return "private crawl db"
+	case "peer":
+		return "from " + h.Peer + ", published in " + h.Corpus
 	}
 	return h.Source
+}
+
+// sayAsked says what left this machine, and what came of it.
+func (a *app) sayAsked(req api.QueryRequest, res api.QueryResult) {
+	if !req.Peers {
+		return
+	}
+	a.note("Sent to %s: %q.", plural(len(res.Asked), "peer"), req.Text)
+	for _, p := range res.Asked {
+		switch {
+		case p.Error != "":
+			a.note("no answer from %s: %s", p.Peer, p.Error)
+		case p.Refused > 0:
+			a.note("%s gave %s in %d ms, and %d that lack what was asked for: refused", p.Peer, plural(p.Hits, "hit"), p.TookMS, p.Refused)
+		default:
+			a.note("%s gave %s in %d ms", p.Peer, plural(p.Hits, "hit"), p.TookMS)
+		}
+	}
+}
+
+// silent reports whether a peer that was asked has not answered.
+func silent(res api.QueryResult) bool {
+	return slices.ContainsFunc(res.Asked, func(p api.AskedPeer) bool { return p.Error != "" })
 }
 
 // Bold on a terminal (ECMA-48, SGR).

@@ -224,6 +224,10 @@ type QueryRequest struct {
 	AllVersions   bool     `json:"all_versions,omitempty"` // also what is current nowhere any more
 	Any           bool     `json:"any,omitempty"`          // passages with any of the words, without looking for all first
 	Bundle        bool     `json:"bundle,omitempty"`       // also all hits of the page in one proof file
+	// Peers asks connected peers too, or those in Ask alone: nothing leaves this
+	// machine without it. PeerIDs, full multiaddrs or URLs.
+	Peers bool     `json:"peers,omitempty"`
+	Ask   []string `json:"ask,omitempty"`
 }
 
 // QueryResult is a page of hits.
@@ -238,7 +242,18 @@ type QueryResult struct {
 	// it was asked for and there are any. It holds their passages, private ones
 	// too.
 	Bundle string `json:"bundle,omitempty"`
-	TookMS int64  `json:"took_ms"`
+	// Asked says of each peer that the query was sent to what came of it.
+	Asked  []AskedPeer `json:"asked,omitempty"`
+	TookMS int64       `json:"took_ms"`
+}
+
+// An AskedPeer is a peer that a query was sent to.
+type AskedPeer struct {
+	Peer    string `json:"peer"`
+	Hits    int    `json:"hits"`              // verified, before rankings were merged
+	Refused int    `json:"refused,omitempty"` // that do not have what was asked for
+	Error   string `json:"error,omitempty"`   // why there is no answer
+	TookMS  int64  `json:"took_ms"`
 }
 
 // A Hit is one passage. Its proof was verified before it was returned.
@@ -259,6 +274,9 @@ type Hit struct {
 	// URI; only with QueryRequest.AllVersions.
 	Current bool   `json:"current"`
 	Proof   string `json:"proof"` // text form, without the passage
+	// Peer gave the hit, Key is the verifier key of its corpus: with Source peer.
+	Peer string `json:"peer,omitempty"`
+	Key  string `json:"key,omitempty"`
 }
 
 // A Snippet is a piece of a passage, at most 240 bytes.
