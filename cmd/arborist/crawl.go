@@ -39,7 +39,7 @@ db, which no peer can read.`,
 	numberVar(f, &req.MaxPages, "max-pages", 0, 0, math.MaxInt32, "stop after so many pages (0: no cap)")
 	f.BoolVar(&req.Ingest, "ingest", false, "store the pages in the private crawl db")
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
-	f.Float64Var(&req.RPS, "rps", 0, "most requests a second to each host (0: as its robots.txt asks, else one in 2 s)")
+	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
 	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host to crawl, where links or redirects lead to it")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
 	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium (each page rendered) or auto (rendered where a page is an empty shell); default: config.toml, else http")

@@ -46,6 +46,33 @@ func (n *number[T]) Set(s string) error {
 	}
 }
 
+// A rate is the value of a flag for so many a second, in one spelling.
+type rate struct{ to *float64 }
+
+// maxRate is far above what anybody means by a rate.
+const maxRate = 10_000
+
+// rateVar adds a flag for a rate above 0; without the flag it is 0.
+func rateVar(f *pflag.FlagSet, to *float64, name, usage string) { f.Var(&rate{to}, name, usage) }
+
+func (r *rate) String() string {
+	if r.to == nil {
+		return "0"
+	}
+	return strconv.FormatFloat(*r.to, 'f', -1, 64)
+}
+
+func (r *rate) Type() string { return "rate" }
+
+func (r *rate) Set(s string) error {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || v <= 0 || v > maxRate || strconv.FormatFloat(v, 'f', -1, 64) != s {
+		return fmt.Errorf("want a number above 0, at most %d, such as 2 or 0.5", maxRate)
+	}
+	*r.to = v
+	return nil
+}
+
 // parseNumber parses a whole number in its one spelling.
 func parseNumber(s string) (uint64, error) {
 	v, err := strconv.ParseUint(s, 10, 63)

@@ -69,6 +69,10 @@ func TestEveryNumberHasOneSpelling(t *testing.T) {
 				for _, bad := range []string{"", "x", "03", "+3", "-1", "1_0", "0x1f", "1e1", "3 ", "1.0", "99999999999999999999"} {
 					wantError(t, home, append(words, "--"+f.Name+"="+bad), 2, `"--`+f.Name+`" flag: want a whole number from `)
 				}
+			case "rate":
+				for _, bad := range []string{"", "x", "0", "-1", "+1", "02", "1.50", "1e1", "NaN", "Inf", "0x1p1", "1_0", "99999"} {
+					wantError(t, home, append(words, "--"+f.Name+"="+bad), 2, `"--`+f.Name+`" flag: want a number above 0`)
+				}
 			}
 		})
 	})
