@@ -60,7 +60,7 @@ func openFile(path string, kind Kind, schema string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := takeReady(path); err != nil {
+	if err := errors.Join(takeReady(path), corpus.RemoveRebuild(path)); err != nil {
 		return nil, err
 	}
 	found, version, err := inspect(path)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"sync"
 
 	"arborist/document"
@@ -274,9 +275,33 @@ func (x *indexer) merge() (merged bool, err error) {
 	if from < 0 {
 		return false, nil
 	}
+	return true, x.mergeFrom(segments, gone, from)
+}
+
+// mergeAll makes one segment of all, and one of all counts.
+func (x *indexer) mergeAll() (merged bool, err error) {
+	for _, counts := range []bool{false, true} {
+		segments, err := readSegments(background, x.tx)
+		if err != nil {
+			return false, err
+		}
+		all := slices.DeleteFunc(slices.Clone(segments), func(s index.Segment) bool { return s.Counts != counts })
+		if len(all) < 2 {
+			continue
+		}
+		if err := x.mergeFrom(segments, all, 0); err != nil {
+			return false, err
+		}
+		merged = true
+	}
+	return merged, nil
+}
+
+// mergeFrom makes one segment of those of one sign from a number on.
+func (x *indexer) mergeFrom(segments, gone []index.Segment, from int) error {
 	reader, err := index.Open(segments, postingsOf(background, x.tx), nil)
 	if err != nil {
-		return false, damagedIndex(err)
+		return damagedIndex(err)
 	}
 	var s index.Segment
 	if len(gone) > 0 && gone[0].Counts {
@@ -285,7 +310,7 @@ func (x *indexer) merge() (merged bool, err error) {
 		s, err = reader.Merge(from, x.put, x.state.posting)
 	}
 	if err := x.record(s, err); err != nil {
-		return false, err
+		return err
 	}
-	return true, x.drop(gone[from:])
+	return x.drop(gone[from:])
 }

@@ -53,6 +53,9 @@ func child() int {
 		return 1
 	}
 	fmt.Println("open")
+	if from < 0 {
+		return childJob(s, from)
+	}
 	for n := from; ; n += 5 {
 		var batch []document.Entry
 		for i := range 5 {
@@ -221,4 +224,24 @@ func TestFileAtItsLimitTakesNothingMoreAndReadsOn(t *testing.T) {
 		t.Errorf("with room again: %+v", out)
 	}
 	mustCheck(t, f)
+}
+
+// jobCompact, in place of a page, has the child do something else until it is killed.
+const jobCompact = -1
+
+func childJob(s *Shared, job int) int {
+	for n := 0; ; n++ {
+		var err error
+		switch job {
+		case jobCompact:
+			var failed error
+			err = s.Compact(context.Background(), func(c Compacted) { failed = errors.Join(failed, c.Err) })
+			err = errors.Join(err, failed)
+		}
+		if err != nil {
+			fmt.Println("error", err)
+			return 3
+		}
+		fmt.Println(n)
+	}
 }

@@ -167,6 +167,9 @@ func takeReady(path string) error {
 
 // settleFolder ends, in a folder of shards, what a crash cut short.
 func settleFolder(dir string) error {
+	if err := removeLeftovers(dir); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

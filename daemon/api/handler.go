@@ -57,6 +57,7 @@ func Handler(s Service) http.Handler {
 	handle(pathCheck, short(plain(s.Check)))
 	handle(pathCheckWith, short(s.CheckWith))
 	handle(pathBackup, long(s.Backup))
+	handle(pathCompact, long(s.Compact))
 	return mux
 }
 

@@ -37,6 +37,7 @@ const (
 	pathCheck       = "/check"
 	pathCheckWith   = "/check/with"
 	pathBackup      = "/backup"
+	pathCompact     = "/compact"
 )
 
 // Wire forms of calls whose Go signature is not one struct to one struct.

@@ -109,6 +109,9 @@ type Keeper interface {
 	// Backup copies the home, as of one moment, into a folder that is new or
 	// empty, while everything else goes on.
 	Backup(ctx context.Context, req BackupRequest, fn ProgressFunc) (BackupResult, error)
+	// Compact makes the files of the home as small as they can be, while
+	// everything else goes on; its first report says how much space that takes.
+	Compact(ctx context.Context, req CompactRequest, fn ProgressFunc) (CompactResult, error)
 }
 
 // A ProgressFunc receives progress reports.
