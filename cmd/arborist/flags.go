@@ -66,7 +66,7 @@ func (r *rate) Type() string { return "rate" }
 
 func (r *rate) Set(s string) error {
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || v <= 0 || v > maxRate || strconv.FormatFloat(v, 'f', -1, 64) != s {
+	if err != nil || !(v > 0 && v <= maxRate) || strconv.FormatFloat(v, 'f', -1, 64) != s {
 		return fmt.Errorf("want a number above 0, at most %d, such as 2 or 0.5", maxRate)
 	}
 	*r.to = v
