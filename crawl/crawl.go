@@ -104,8 +104,11 @@ type Config struct {
 
 	Tracking []string // query parameters to strip, "name" or "prefix*"; nil: a built-in list
 
-	Fetcher      FetcherKind // "": plain HTTP
-	ChromiumPath string      // the browser's program; "": looked for, see package chromium
+	Fetcher       FetcherKind   // "": plain HTTP
+	ChromiumPath  string        // the browser's program; "": looked for, see package chromium
+	RenderTimeout time.Duration // for the browser to render one page; 0: 15 s
+	HostedURL     string        // address of the rendering service
+	HostedKey     string        // its key
 
 	// PatternBudget is how many pages of one variable pattern are fetched at
 	// the end of a chain of such pages; ten times as many with a query and
@@ -143,8 +146,8 @@ var _ ingest.Source = (*Crawler)(nil)
 
 // New makes a crawler that fetches through f, or through one of its own where f
 // is nil: see Config.Fetcher. Pages that are consent walls count as denied with
-// either. It sends nothing. Its errors are [*SeedError], [ErrHost], [ErrFetcher]
-// and [chromium.ErrNoBrowser].
+// either. It sends nothing. Its errors are [*SeedError], [ErrHost], [ErrFetcher],
+// [fetch.ErrHostedConfig] and [chromium.ErrNoBrowser].
 func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	c := &Crawler{cfg: withDefaults(cfg), names: newNotPages(), fetcher: f}
 	if c.cfg.Tracking == nil {

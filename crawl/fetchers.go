@@ -18,6 +18,7 @@ const (
 	PlainHTTP FetcherKind = "http"     // the default: as the server sends them
 	Chromium  FetcherKind = "chromium" // each page rendered in a headless Chromium
 	Auto      FetcherKind = "auto"     // rendered where the page is an unrendered shell, see [fetch.IsShell]
+	Hosted    FetcherKind = "hosted"   // got and rendered by a service, see [fetch.Hosted]
 )
 
 // ErrFetcher: Config.Fetcher names no kind of fetcher.
@@ -30,13 +31,19 @@ func (c *Crawler) ownFetcher(guard *egress.Guard, plain *fetch.HTTP) (fetch.Fetc
 	case "", PlainHTTP:
 		return plain, plain.Close, nil
 	case Chromium, Auto:
-		b, err := chromium.New(chromium.Config{Path: c.cfg.ChromiumPath, Guard: guard, UserAgent: c.cfg.UserAgent})
+		b, err := chromium.New(chromium.Config{Path: c.cfg.ChromiumPath, Guard: guard, UserAgent: c.cfg.UserAgent, Timeout: c.cfg.RenderTimeout})
 		if err != nil {
 			return nil, nil, err
 		}
 		return fetch.NewRendered(plain, b, kind == Chromium), func() error { return errors.Join(b.Close(), plain.Close()) }, nil
+	case Hosted:
+		h, err := fetch.NewHosted(fetch.HostedConfig{Base: c.cfg.HostedURL, Key: c.cfg.HostedKey, Guard: guard, Plain: plain})
+		if err != nil {
+			return nil, nil, err
+		}
+		return h, func() error { return errors.Join(h.Close(), plain.Close()) }, nil
 	default:
-		return nil, nil, fmt.Errorf("%w: %.50q; take http, chromium or auto", ErrFetcher, kind)
+		return nil, nil, fmt.Errorf("%w: %.50q; take http, chromium, hosted or auto", ErrFetcher, kind)
 	}
 }
 

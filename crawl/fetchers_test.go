@@ -12,9 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"arborist/crawl/fetch"
 	"arborist/crawl/fetch/chromium"
+	"arborist/crawl/fetch/fetchtest"
 	"arborist/document"
 	"arborist/ingest"
 )
@@ -136,9 +138,22 @@ func TestEveryFetcherBringsTheSameDocuments(t *testing.T) {
 	if !denied {
 		t.Errorf("the consent wall is not denied: %+v", report.Failed)
 	}
+	t.Run("hosted", func(t *testing.T) {
+		service := fetchtest.NewScraper(t)
+		got, _ := fetchedWith(t, s, Config{Fetcher: Hosted, HostedURL: service.URL, HostedKey: service.Key})
+		if !maps.Equal(got, want) {
+			t.Errorf("the service brought %v, plain HTTP %v", got, want)
+		}
+		if slices.ContainsFunc(service.Asked(), func(a string) bool { return strings.Contains(a, "private") || strings.Contains(a, "robots.txt") }) {
+			t.Error("the service was asked for what is no page, or disallowed")
+		}
+		if again := s.requests(); again["/private"] != 0 || again["/robots.txt"] != 1 {
+			t.Errorf("asked for %v", again)
+		}
+	})
 	t.Run("chromium", func(t *testing.T) {
 		needChromium(t)
-		got, _ := fetchedWith(t, s, Config{Fetcher: Chromium})
+		got, _ := fetchedWith(t, s, Config{Fetcher: Chromium, RenderTimeout: 5 * time.Minute})
 		if !maps.Equal(got, want) {
 			t.Errorf("chromium brought %v, plain HTTP %v", got, want)
 		}
@@ -150,6 +165,9 @@ func TestEveryFetcherBringsTheSameDocuments(t *testing.T) {
 
 func TestFetcherThatCannotBeIsRefusedAtOnce(t *testing.T) {
 	if _, err := New(Config{Seed: "http://example.org/", Fetcher: "gopher"}, nil); !errors.Is(err, ErrFetcher) || !strings.Contains(err.Error(), "http, chromium") {
+		t.Error(err)
+	}
+	if _, err := New(Config{Seed: "http://example.org/", Fetcher: Hosted}, nil); !errors.Is(err, fetch.ErrHostedConfig) || !strings.Contains(err.Error(), "hosted_url") {
 		t.Error(err)
 	}
 	_, err := New(Config{Seed: "http://example.org/", Fetcher: Auto, ChromiumPath: "/nowhere/chromium"}, nil)

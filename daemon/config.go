@@ -54,8 +54,8 @@ type Config struct {
 		// UserAgent names the crawler to web servers. Default: the product's
 		// name with Contact.
 		UserAgent string `toml:"user_agent"`
-		// Fetcher is how crawls get pages that do not say it: http, chromium or
-		// auto. Default: http.
+		// Fetcher is how crawls get pages that do not say it: http, chromium,
+		// hosted or auto. Default: http.
 		Fetcher string `toml:"fetcher"`
 		// Chromium is the browser's program. Default: chromium,
 		// chromium-browser or google-chrome, whichever is found first.
@@ -67,6 +67,11 @@ type Config struct {
 		Tracking []string `toml:"tracking"`
 		// RobotsTTLMinutes is how long a robots.txt counts. Default: 60.
 		RobotsTTLMinutes int `toml:"robots_ttl_minutes"`
+		// HostedURL is the address of a rendering service, and HostedKeyFile
+		// the file with its key, which only its owner may read. The environment
+		// variable ARBORIST_HOSTED_KEY overrides the file. Default: none.
+		HostedURL     string `toml:"hosted_url"`
+		HostedKeyFile string `toml:"hosted_key_file"`
 		// DB is the path of the private crawl db. Default: crawl/web.db. The
 		// environment variable CRAWL_DB overrides it.
 		DB string `toml:"db"`
@@ -100,7 +105,8 @@ format = 1
 
 [crawl]
 # How pages are got: "http" as the server sends them, "chromium" each rendered
-# in a headless browser, "auto" rendered where a page is an empty shell.
+# in a headless browser, "auto" rendered where a page is an empty shell,
+# "hosted" by a service, which then learns what you crawl.
 # fetcher = "http"
 # The program of that browser.
 # chromium = "/usr/bin/chromium"
@@ -114,6 +120,10 @@ format = 1
 # tracking = ["utm_*", "fbclid", "gclid"]
 # How long a robots.txt counts, 1 to 1440.
 # robots_ttl_minutes = 60
+# The rendering service (POST /v1/scrape, as Firecrawl has it), and a file of
+# mode 0600 with its key.
+# hosted_url = "https://api.example.com"
+# hosted_key_file = "/home/me/.config/hosted.key"
 
 [attach]
 # The largest shard file that arborist attach takes.

@@ -85,6 +85,12 @@ func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl
 	if cfg.Delay, err = spacing(req.RPS); err != nil {
 		return cfg, err
 	}
+	if cfg.Fetcher == crawl.Hosted {
+		cfg.HostedURL = n.cfg.Crawl.HostedURL
+		if cfg.HostedKey, err = hostedKey(n.cfg.Crawl.HostedKeyFile); err != nil {
+			return cfg, err
+		}
+	}
 	// A crawl that only lists URLs leaves nothing behind.
 	if req.Ingest {
 		cfg.Store = n.private

@@ -8,6 +8,7 @@ import (
 
 	"arborist/crawl"
 	"arborist/crawl/egress"
+	"arborist/crawl/fetch"
 	"arborist/crawl/fetch/chromium"
 	"arborist/daemon/api"
 	"arborist/document"
@@ -47,6 +48,7 @@ func explanations() []explanation {
 		{crawl.ErrSeedRedirect, api.CodeFailed, ""},
 		{crawl.ErrSeedNotPage, api.CodeFailed, ""},
 		{crawl.ErrFetcher, api.CodeUsage, ""},
+		{fetch.ErrHostedConfig, api.CodeUsage, ""},
 		{chromium.ErrNoBrowser, api.CodeUnavailable, ""},
 		{crawl.ErrHost, api.CodeUsage, "give a host name, with a port where it has one"},
 		{crawl.ErrNothingToResume, api.CodeNotFound, ""},

@@ -42,7 +42,7 @@ db, which no peer can read.`,
 	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
 	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host to crawl, where links or redirects lead to it")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
-	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium (each page rendered) or auto (rendered where a page is an empty shell); default: config.toml, else http")
+	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium (each page rendered), auto (rendered where a page is an empty shell) or hosted (by a service, which learns the URLs); default: config.toml, else http")
 	f.BoolVar(&req.Resume, "resume", false, "go on with a crawl that was cut short")
 	return cmd
 }

@@ -166,7 +166,7 @@ type CrawlRequest struct {
 	AllowNet  []string `json:"allow_net,omitempty"` // CIDR
 	Resume    bool     `json:"resume,omitempty"`
 	Fetcher   string   `json:"fetcher,omitempty"` // http, chromium, auto; empty: what config.toml says
-	RPS       float64  `json:"rps,omitempty"` // most requests a second to a host; 0: as the site asks, else one in 2 s
+	RPS       float64  `json:"rps,omitempty"`     // most requests a second to a host; 0: as the site asks, else one in 2 s
 }
 
 // CrawlResult counts what a crawl did. The lists are bounded; the totals count
