@@ -56,6 +56,7 @@ func explanations() []explanation {
 		{crawl.ErrBusy, api.CodeLocked, ""},
 		{egress.ErrDenied, api.CodeDenied, ""},
 
+		{corpus.ErrReplaced, api.CodeInvalid, "do not trust this source: what shows it is kept, arborist status names the file"},
 		{peer.ErrTampered, api.CodeInvalid, "nothing of it was stored; sync from another peer"},
 		{peer.ErrEquivocation, api.CodeInvalid, "both signed heads are kept: arborist status names the file; ask the publisher"},
 		{peer.ErrRollback, api.CodeInvalid, "sync from another peer that follows the corpus"},

@@ -33,19 +33,38 @@ func (n *Node) describe(ctx context.Context, c corpus.Info) (api.CorpusInfo, err
 		info.Evidence = append(info.Evidence, api.EvidenceInfo{
 			Kind: string(e.Kind), File: filepath.Join(n.home.Evidence(), name),
 			Older: claim.Older.Size, Newer: claim.Newer.Size, Found: e.At,
+			Contradicts: e.Kind == proof.RotationFork || !e.Root.IsZero(),
 		})
 	}
 	return info, nil
 }
 
-// frozenBy returns the file that shows what a corpus is frozen by.
+// frozenBy returns the file that shows what a corpus is frozen by: by a replaced
+// key's head only where nothing else is kept that can freeze one.
 func frozenBy(c api.CorpusInfo) string {
+	file := "in the store"
 	for _, e := range c.Evidence {
-		if e.Kind != string(proof.Rollback) {
+		switch {
+		case !e.Contradicts:
+		case e.Kind != string(proof.ReplacedKey):
 			return e.File
+		default:
+			file = e.File
 		}
 	}
-	return "in the store"
+	return file
+}
+
+// replacedProblems says, of a corpus that goes on, what a key that it has
+// replaced has signed since: somebody has that key who should not.
+func replacedProblems(c api.CorpusInfo, frozen bool) (problems []string) {
+	for _, e := range c.Evidence {
+		if !frozen && e.Contradicts {
+			problems = append(problems, fmt.Sprintf("corpus %s: a key that it has replaced has signed another history: nothing of that was taken, the corpus goes on; "+
+				"beware of proofs that it alone has signed; the evidence is %s", c.Origin, e.File))
+		}
+	}
+	return problems[:min(len(problems), 1)] // a thief can sign any number; corpus show lists them
 }
 
 // evidenceProblems says which files are not where they should be. That evidence

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"arborist/daemon/api"
+	"arborist/proof"
 	"arborist/shard"
 	"arborist/shard/corpus"
 )
@@ -43,6 +46,7 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		}
 		res.Corpora = append(res.Corpora, info)
 		res.Problems = append(res.Problems, evidenceProblems(info)...)
+		res.Problems = append(res.Problems, replacedProblems(info, c.Frozen)...)
 		if problem := n.corpusProblem(c, frozenBy(info)); problem != "" {
 			res.Problems = append(res.Problems, problem)
 		}
@@ -67,6 +71,8 @@ func (n *Node) corpusProblem(c corpus.Info, evidence string) string {
 	switch {
 	case c.Frozen && c.Own:
 		return fmt.Sprintf("corpus %s is frozen: its own key has signed two histories, as two copies of this home would; the evidence is %s; go on with a new corpus: arborist corpus create NAME", c.Origin, evidence)
+	case c.Frozen && strings.HasPrefix(filepath.Base(evidence), string(proof.ReplacedKey)):
+		return fmt.Sprintf("corpus %s is frozen: what is here was signed by a key that the corpus has replaced since, and its new key signs another history; the evidence is %s", c.Origin, evidence)
 	case c.Frozen:
 		return fmt.Sprintf("corpus %s is frozen: its publisher signed two histories; the evidence is %s", c.Origin, evidence)
 	case c.Own && n.keyProblem(c) != nil:

@@ -126,6 +126,56 @@ func TestCosignaturesTravelFromAWitnessToAReader(t *testing.T) {
 	}
 }
 
+// TestAPublisherGathersCosignatures: two nodes on loopback. The publisher knows
+// the witness's key and joins it; its next proof shows the cosignature, which
+// the witness made after it had been asked before.
+func TestAPublisherGathersCosignatures(t *testing.T) {
+	ctx := t.Context()
+	witness, witnessAt := listening(t, newHome(t))
+	vkey, err := witness.WitnessKey(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := newHome(t)
+	writeFile(t, home.Config(), "format = 1\n[peer]\nwitnesses = [\""+vkey.Key+"\"]\n")
+	publisher, publisherAt := listening(t, home)
+	publisher.startGuard() // as its daemon does
+	docs, text := t.TempDir(), "# Granite\n\nThe quarry and the river."
+	writeFile(t, filepath.Join(docs, "a.md"), text)
+	add(t, publisher, api.AddRequest{Paths: []string{docs}})
+	origin := mainOrigin(t, publisher)
+
+	// Joined too early: the witness has nothing yet.
+	if _, err := publisher.Join(ctx, witnessAt); err != nil {
+		t.Fatal(err)
+	}
+	syncFrom(t, witness, publisherAt, origin)
+	if _, err := witness.WitnessCorpus(ctx, api.WitnessRequest{Corpus: origin}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := publisher.Join(ctx, witnessAt); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(2 * time.Minute); len(shown(t, publisher, origin).Witnesses) == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the publisher has not gathered the cosignature")
+		}
+	}
+	checkWitnessed(t, shown(t, publisher, origin), witness.id)
+	p, err := publisher.Prove(ctx, api.ProveRequest{Root: rootOf(t, text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := publisher.CorpusKey(ctx, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim, err := report.Check(report.Options{File: "-", Keys: []string{key.Key}, Witnesses: []string{vkey.Key}}, strings.NewReader(p.Text))
+	if err != nil || !strings.Contains(claim.Statement(), "cosigned by 1 of 1 witnesses") {
+		t.Errorf("%s, %v", claim.Statement(), err)
+	}
+}
+
 func TestAnOwnCorpusIsNotWitnessed(t *testing.T) {
 	n := openNode(t, newHome(t))
 	_, err := n.WitnessCorpus(t.Context(), api.WitnessRequest{Corpus: MainCorpus})

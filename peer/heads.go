@@ -177,6 +177,11 @@ func (p *Peer) Weigh(ctx context.Context, h PeerHead) (head proof.Checkpoint, er
 				return head, lost
 			}
 		}
+		if errors.Is(err, proof.ErrUnknownKey) && len(s.known.Older) > 0 && !s.known.Frozen {
+			if replaced := s.weighReplaced(h.Note); replaced != nil {
+				return head, replaced
+			}
+		}
 		return head, src.fail(ctx, at, blameNote(err))
 	}
 	return head, s.weigh(at, h.Note, head)
@@ -220,6 +225,21 @@ func (s *syncer) weigh(at resource, note []byte, head proof.Checkpoint) error {
 	// the peer that tells us.
 	_, err = s.store.RememberHead(context.WithoutCancel(s.ctx), origin, note, nil)
 	return s.blame(at, err)
+}
+
+// weighReplaced is [syncer.replaced] for a head that nobody wants to follow up
+// to now: a peer that lags behind the change of a key is no evidence.
+func (s *syncer) weighReplaced(note []byte) error {
+	head, err := proof.ReadCheckpoint(note)
+	if err != nil {
+		return nil
+	}
+	if head.Size < s.known.Seen {
+		if lags, err := s.lags(head); lags || err != nil {
+			return nil
+		}
+	}
+	return s.replaced(note)
 }
 
 // lags reports whether a head that is smaller than the last one known may be

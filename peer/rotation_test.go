@@ -90,11 +90,12 @@ func TestFollowersFollowACorpusToItsNewKey(t *testing.T) {
 	if got, err := fresh.shared.Corpora().Rotations(t.Context(), origin); err != nil || string(got) != string(want) {
 		t.Errorf("the chain arrived as\n%s%v", got, err)
 	}
-	// A follower that lags serves the time before: stale, and no evidence.
+	// A follower that lags serves the time before: stale, which accuses nobody.
 	if _, err := fresh.peer.Sync(t.Context(), lagging(t, a, third), origin, nil); !errors.Is(err, ErrRollback) {
 		t.Errorf("from a follower of an earlier key: %v", err)
 	}
 	fresh.pinned(origin, fourth, 3)
+	fresh.keeps(origin, proof.Rollback)
 }
 
 // lagging serves the resources of a corpus as third has them.
@@ -171,7 +172,7 @@ func TestOneStolenKeyMovesNobody(t *testing.T) {
 		{"the identity key, a rotation of other keys", statement(id, thief), rotation(head, other, thief), ErrKey},
 		{"the identity key, a forged rotation", statement(id, thief), forged, ErrTampered},
 		{"both, to another key than certified", statement(id, thief), rotation(head, old, other), ErrKey},
-		{"both, a root that is not in the log", statement(id, thief), rotation(liar, old, thief), ErrTampered},
+		{"both, a root that is not in the log", statement(id, thief), rotation(liar, old, thief), ErrEquivocation},
 	} {
 		b := newNode(t).up(nil)
 		b.sync(a.addr(), origin)
@@ -191,8 +192,92 @@ func TestOneStolenKeyMovesNobody(t *testing.T) {
 		if !errors.Is(err, row.want) || !errors.As(err, &source) {
 			t.Errorf("%s: %v, want %v", row.name, err, row.want)
 		}
+		if row.want == ErrEquivocation { // the old key has signed two histories
+			if info, err := b.shared.Corpora().Lookup(t.Context(), origin); err != nil || !info.Frozen || info.Key != old.Verifier().String() {
+				t.Errorf("%s: %+v, %v", row.name, info, err)
+			}
+			b.keeps(origin, proof.RotationHead)
+			continue
+		}
 		b.pinned(origin, old, 0)
 		b.sync(a.addr(), origin)
+	}
+}
+
+// keeps demands that the node keeps one piece of evidence, of this kind, which
+// its own keys and rotations verify.
+func (n *node) keeps(origin string, kind proof.EvidenceKind) {
+	n.t.Helper()
+	store := n.shared.Corpora()
+	kept, err := store.Evidence(n.t.Context(), origin)
+	if err != nil || len(kept) != 1 || kept[0].Kind != kind {
+		n.t.Fatalf("keeps %+v, %v; want one of the kind %s", kept, err, kind)
+	}
+	info, err := store.Lookup(n.t.Context(), origin)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	v, err := proof.ParseVerifier(info.Key)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var chain []proof.Rotation
+	if file, err := store.KnownRotations(n.t.Context(), origin); err == nil {
+		if chain, err = proof.ParseRotations(file); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	if f, err := kept[0].Verify(v, chain...); err != nil {
+		n.t.Errorf("%s: %+v, %v", kind, f, err)
+	}
+}
+
+// Whoever has the key that was replaced, and the statement of its time, leads a
+// fork. A follower that has moved sees it, keeps what shows it and goes on; one
+// that knows only the fork learns of it from the publisher, and stops.
+func TestAForkByTheReplacedKeyIsShownOnBothSides(t *testing.T) {
+	for _, row := range []struct {
+		name          string
+		before, after int // documents of the fork, up to its parting and behind it; the key was changed at 3
+		kind          proof.EvidenceKind
+	}{
+		{"longer than the truth", 3, 9, proof.ReplacedKey},
+		{"shorter", 3, 2, proof.ReplacedKey},
+		{"parted before the change", 0, 3, proof.RotationHead},
+	} {
+		a, b, fooled := newNode(t).up(listenTCP), newNode(t).up(nil), newNode(t).up(nil)
+		first := entriesOf(t, "one", 3, 200)
+		a.publish("main", first...)
+		origin := a.origin("main")
+		b.sync(a.addr(), origin)
+		thief := a.twin().up(nil)
+		if row.before > 0 {
+			thief.publish("main", first...)
+		}
+		thief.publish("main", entriesOf(t, "lie", row.after, 200)...)
+		old, next := a.nextKey("main")
+		a.publish("main", entriesOf(t, "two", 3, 200)...)
+		b.sync(a.addr(), origin)
+		b.pinned(origin, next, 1)
+
+		fork := newRelay(t, thief, honestly)
+		if _, err := b.peer.Sync(t.Context(), fork.addr, origin, nil); !errors.Is(err, ErrKey) {
+			t.Errorf("%s: the fork, to a follower that has moved: %v", row.name, err)
+		}
+		b.keeps(origin, proof.ReplacedKey)
+		b.pinned(origin, next, 1)
+		a.publish("main", entriesOf(t, "three", 3, 200)...)
+		b.sync(a.addr(), origin)
+
+		fooled.sync(fork.addr, origin)
+		fooled.pinned(origin, old, 0)
+		if _, err := fooled.peer.Sync(t.Context(), a.addr(), origin, nil); !errors.Is(err, ErrEquivocation) {
+			t.Errorf("%s: the truth, to a follower of the fork: %v", row.name, err)
+		}
+		fooled.keeps(origin, row.kind)
+		if _, err := fooled.peer.Sync(t.Context(), fork.addr, origin, nil); !errors.Is(err, ErrFrozen) {
+			t.Errorf("%s: the fork, after it: %v", row.name, err)
+		}
 	}
 }
 

@@ -128,6 +128,7 @@ func (s *syncer) blame(at resource, err error) error {
 		{corpus.ErrRollback, ErrRollback},
 		{corpus.ErrRecord, ErrMalformed},
 		{corpus.ErrMismatch, ErrTampered},
+		{corpus.ErrReplaced, ErrKey},
 		{corpus.ErrKey, ErrKey},
 	} {
 		if errors.Is(err, word.theirs) {

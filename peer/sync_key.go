@@ -26,6 +26,9 @@ func (s *syncer) follow(v *proof.Verifier, statement, note []byte, head proof.Ch
 	}
 	key := resource{kind: kindKey, corpus: s.corpus}
 	if moved && slices.Contains(info.Older, v.String()) {
+		if err := s.replaced(note); err != nil {
+			return info, err
+		}
 		return info, s.src.fail(s.ctx, key, fmt.Errorf("%w: it is of the time before the corpus changed its key", ErrRollback))
 	}
 	if !moved && (info.Size > 0 || len(info.Older) > 0) {
@@ -59,12 +62,12 @@ func (s *syncer) rotate(info corpus.Info, v *proof.Verifier, statement, note []b
 	if last := chain[len(chain)-1].New; last.String() != v.String() {
 		return s.src.fail(s.ctx, at, fmt.Errorf("%w: they lead to %s, certified is %s", ErrKey, last, v))
 	}
-	paths, err := s.paths(info, chain, head)
+	paths, roots, err := s.paths(info, chain, head)
 	if err != nil {
 		return err
 	}
 	err = s.store.AcceptRotations(s.ctx, s.corpus.String(), corpus.Handover{
-		Rotations: file, Statement: statement, Note: note, Paths: paths,
+		Rotations: file, Statement: statement, Note: note, Paths: paths, Roots: roots,
 	})
 	if err != nil {
 		return s.blame(at, err)
@@ -74,30 +77,64 @@ func (s *syncer) rotate(info corpus.Info, v *proof.Verifier, statement, note []b
 
 // paths returns the consistency proofs that the store needs to fit the new head
 // and the rotations into the log: from the last head known and from each head
-// at which the key was changed that is above what is stored.
-func (s *syncer) paths(info corpus.Info, chain []proof.Rotation, head proof.Checkpoint) (map[uint64][]merkle.Hash, error) {
+// at which the key was changed that is above what is stored. The roots there
+// show, where a proof does not hold, that it is another log.
+func (s *syncer) paths(info corpus.Info, chain []proof.Rotation, head proof.Checkpoint) (map[uint64][]merkle.Hash, map[uint64]merkle.Hash, error) {
 	last, _, err := s.store.Head(s.ctx, s.corpus.String())
 	if err != nil && !errors.Is(err, corpus.ErrNotFound) {
-		return nil, err
+		return nil, nil, err
 	}
 	sizes := []uint64{info.Size, last.Size}
 	for _, r := range chain {
 		sizes = append(sizes, r.Head.Size)
 	}
 	var t *tree
-	paths := make(map[uint64][]merkle.Hash)
+	paths, roots := make(map[uint64][]merkle.Hash), make(map[uint64]merkle.Hash)
 	for _, size := range sizes {
 		if size == 0 || size < info.Size || size >= head.Size || paths[size] != nil {
 			continue
 		}
 		if t == nil {
 			if t, err = openTree(s.ctx, s.src, s.corpus, head.Size, head.Root); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		if paths[size], err = merkle.Consistency(t, size, head.Size); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if roots[size], err = merkle.RootAt(t, size); err != nil {
+			return nil, nil, err
 		}
 	}
-	return paths, nil
+	return paths, roots, nil
+}
+
+// replaced has the store weigh a head that a key has signed which the corpus has
+// replaced. It is never taken; what it shows is kept. One above the last head
+// known shows with the source's tree whether it is of another history. It
+// returns nil where the head is nothing but old.
+func (s *syncer) replaced(note []byte) error {
+	origin, at := s.corpus.String(), resource{kind: kindCheckpoint, corpus: s.corpus}
+	_, err := s.store.RememberHead(s.ctx, origin, note, nil)
+	if errors.Is(err, corpus.ErrReplaced) || errors.Is(err, corpus.ErrFrozen) {
+		return s.blame(at, err)
+	}
+	last, _, err := s.store.Head(s.ctx, origin)
+	if err != nil {
+		return nil // nothing is known to compare it with
+	}
+	head, err := proof.ReadCheckpoint(note) // its signature was checked, or the report does it
+	if err != nil || head.Size <= last.Size || last.Size == 0 {
+		return nil
+	}
+	t, err := openTree(s.ctx, s.src, s.corpus, head.Size, head.Root)
+	if err != nil {
+		return nil // the source has no proof of what it says
+	}
+	root, err1 := merkle.RootAt(t, last.Size)
+	path, err2 := merkle.Consistency(t, last.Size, head.Size)
+	if err1 != nil || err2 != nil || root == last.Root || s.store.ReportReplaced(s.ctx, origin, note, root, path) != nil {
+		return nil
+	}
+	return s.blame(at, fmt.Errorf("%w: a head of %d records", corpus.ErrReplaced, head.Size))
 }

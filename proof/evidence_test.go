@@ -175,7 +175,7 @@ func otherKey(t tester, note []byte) []byte {
 func rawEvidence(e *Evidence) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "arborist-evidence/1\nkind %s\n", e.Kind)
-	if e.Kind == Equivocation {
+	if e.contradicts() {
 		fmt.Fprintf(&b, "root %s\n", appendHash(nil, e.Root))
 	}
 	for _, h := range e.Path {
@@ -185,12 +185,12 @@ func rawEvidence(e *Evidence) []byte {
 	return b.Bytes()
 }
 
-func verifyEvidence(file []byte, v *Verifier) (Finding, error) {
+func verifyEvidence(file []byte, v *Verifier, rotations ...Rotation) (Finding, error) {
 	e, err := ParseEvidence(file)
 	if err != nil {
 		return Finding{}, err
 	}
-	return e.Verify(v)
+	return e.Verify(v, rotations...)
 }
 
 func TestEvidenceShowsWhatItClaimsOrNothing(t *testing.T) {

@@ -109,6 +109,10 @@ func (e *Evidence) verifyFork(v *Verifier, rotations []Rotation) (Finding, error
 // safe to show.
 func (f Finding) Statement() string {
 	switch {
+	case f.Kind == RotationHead:
+		return f.rotationStatement()
+	case f.Kind == ReplacedKey:
+		return f.replacedStatement()
 	case f.Kind == RotationFork:
 		return fmt.Sprintf("the holder of the key %08x of %s signed two rotations of it: to the key %08x at %d records and to the key %08x at %d; "+
 			"whether the publisher stood behind both is not shown", f.Replaced.keyID(), f.Origin, f.OlderKey.keyID(), f.Older.Size, f.NewerKey.keyID(), f.Newer.Size)

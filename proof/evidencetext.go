@@ -23,7 +23,7 @@ func (e *Evidence) MarshalText() ([]byte, error) {
 	b = append(b, evidenceVersion+"\nkind "...)
 	b = append(b, e.Kind...)
 	b = append(b, '\n')
-	if e.Kind == Equivocation {
+	if e.contradicts() {
 		b = append(b, "root "...)
 		b = appendHash(b, e.Root)
 		b = append(b, '\n')
@@ -78,7 +78,7 @@ func (t *textParser) evidence() (*Evidence, error) {
 		return nil, err
 	}
 	e := &Evidence{Kind: EvidenceKind(kind)}
-	if e.Kind == Equivocation {
+	if e.contradicts() || e.Kind == ReplacedKey && bytes.HasPrefix(t.rest, []byte("root ")) {
 		root, err := t.value("root")
 		if err != nil {
 			return nil, err
@@ -90,17 +90,13 @@ func (t *textParser) evidence() (*Evidence, error) {
 	if e.Path, err = t.hashes(maxConsistency); err != nil {
 		return nil, err
 	}
-	lines := 3 // of a checkpoint
-	if e.Kind == RotationFork {
-		lines = 6
-	}
-	if e.Older, err = t.note(lines); err != nil {
+	if e.Older, err = t.note(e.lines(t.rest)); err != nil {
 		return nil, err
 	}
 	if line, err := t.next(); err != nil || len(line) > 0 {
 		return nil, orFormat(err, "want an empty line between the notes, found %.40q", line)
 	}
-	if e.Newer, err = t.note(lines); err != nil {
+	if e.Newer, err = t.note(e.lines(t.rest)); err != nil {
 		return nil, err
 	}
 	if len(t.rest) > 0 {
@@ -157,6 +153,15 @@ func (t *textParser) hashes(most int) (path []merkle.Hash, err error) {
 		}
 		path = append(path, h)
 	}
+}
+
+// lines is how many lines the text of the note has that starts here: three of
+// a checkpoint or, in the kinds that have them, six of a rotation.
+func (e *Evidence) lines(rest []byte) int {
+	if e.Kind == RotationFork || e.Kind == RotationHead && isRotation(rest) {
+		return 6
+	}
+	return 3
 }
 
 // note takes off a note whose text has so many lines: an empty one follows it,

@@ -58,6 +58,9 @@ func FuzzParseEvidence(f *testing.F) {
 	for _, row := range evidenceRows(f) {
 		f.Add(row.file)
 	}
+	for _, row := range keyedRows(f) {
+		f.Add(row.file)
+	}
 	c := newChangedKey(f)
 	for _, e := range []*Evidence{c.between(c.lie, c.later, 50, 70), {Kind: RotationFork, Older: c.rotation.Note(), Newer: c.rotate(f, 70, c.stranger).Note()}} {
 		text, err := e.MarshalText()

@@ -38,6 +38,8 @@ type vector struct {
 	Root string  `json:"root,omitempty"` // expected, of proof
 	ID   string  `json:"id,omitempty"`   // expected, of proof
 	Text *string `json:"text,omitempty"` // passage given apart, of proof
+	// Rotations is the rotations file that the reader has, of evidence.
+	Rotations string `json:"rotations,omitempty"`
 	// Witnesses holds the verifier keys of known witnesses, of cosignature.
 	Witnesses []string `json:"witnesses,omitempty"`
 
@@ -100,7 +102,14 @@ func (v vector) evaluate(t *testing.T) (result map[string]any, err error) {
 	case "proof":
 		return v.evaluateProof(t)
 	case "evidence":
-		f, err := verifyEvidence(v.input(), mustKey(t, v.Key))
+		var chain []Rotation
+		if v.Rotations != "" {
+			var err error
+			if chain, err = ParseRotations([]byte(v.Rotations)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := verifyEvidence(v.input(), mustKey(t, v.Key), chain...)
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +210,7 @@ func reasonOf(err error) string {
 
 func TestVectors(t *testing.T) {
 	good, bad := 0, 0
-	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "cosignature.json", "rotation.json", "proof.json", "evidence.json"} {
+	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "cosignature.json", "rotation.json", "proof.json", "evidence.json", "evidence-rotation.json"} {
 		b, err := os.ReadFile(filepath.Join(vectorDir, name))
 		if err != nil {
 			t.Fatal(err)

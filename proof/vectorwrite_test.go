@@ -29,6 +29,16 @@ func TestWriteVectors(t *testing.T) {
 	writeVectors(t, "cosignature.json", "c2sp.org/tlog-cosignature", "Verifier keys of witnesses (cosigner), that of a witness given as that of a corpus (key), and notes with the cosignatures of known witnesses. The reader knows the keys in witnesses and looks at no line of the log's own key.", cosignVectors(t))
 	writeVectors(t, "proof.json", "arborist-proof/1", "Proof files in both forms, with what their verifier knows from elsewhere: key, root, id, text.", proofVectors(t))
 	writeVectors(t, "evidence.json", "arborist-evidence/1", "Evidence files, verified with the key of the corpus that they are of.", evidenceVectors(t))
+	writeVectors(t, "evidence-rotation.json", "arborist-evidence/1", "Evidence files about a corpus that changed its key, verified with one of its keys and, where they are given, its rotations.", keyedVectors(t))
+}
+
+func keyedVectors(t *testing.T) (all []vector) {
+	for _, row := range keyedRows(t) {
+		v := newVector("evidence", row.name, row.file)
+		v.Key, v.Rotations = row.key.String(), string(AppendRotations(nil, row.chain))
+		all = append(all, v)
+	}
+	return all
 }
 
 func evidenceVectors(t *testing.T) (all []vector) {

@@ -410,11 +410,14 @@ type WitnessKeyResult struct {
 // EvidenceInfo is two signed heads of one corpus that are kept, or two rotations
 // of one key; then Found is zero.
 type EvidenceInfo struct {
-	Kind  string    `json:"kind"`  // equivocation or rotation-fork: the corpus is frozen; or rollback
+	Kind  string    `json:"kind"`  // equivocation, rotation or rotation-fork: the corpus is frozen; or rollback, replaced-key
 	File  string    `json:"file"`  // absolute
 	Older uint64    `json:"older"` // size of the one head
 	Newer uint64    `json:"newer"` // size of the other
 	Found time.Time `json:"found,omitzero"`
+	// Contradicts says that the two heads are shown not to be of one history. Of
+	// a rollback, and of a head that a replaced key merely has signed, it is false.
+	Contradicts bool `json:"contradicts"`
 }
 
 // WithdrawRequest names what an own corpus shall list no longer.

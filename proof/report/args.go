@@ -27,8 +27,8 @@ usage: arborist-verify [flags] FILE        ("-" reads standard input)
                 may be given more than once, and only with --key
   --quorum N    how many of the witnesses must have; without it all of them
   --evidence FILE
-                in place of a proof: two signed heads, as a store keeps them
-                against a publisher, or two rotations of one key; proves
+                in place of a proof: two signed heads or rotations of a key,
+                as a store keeps them against whoever signed both; proves
                 nothing without --key, takes --rotations
   --json        one JSON object, errors too
 

@@ -15,7 +15,7 @@ var ErrUnchecked = errors.New("the signatures were not checked, so nothing is pr
 // An EvidenceResult is what verified evidence shows.
 type EvidenceResult struct {
 	Valid      bool   `json:"valid"`
-	Kind       string `json:"kind"` // equivocation, rollback or rotation-fork
+	Kind       string `json:"kind"` // a [proof.EvidenceKind]
 	Origin     string `json:"origin"`
 	Older      Head   `json:"older"`
 	Newer      Head   `json:"newer"`
@@ -125,7 +125,7 @@ func evidenceError(err error) error {
 func evidenceHint(reason string) string {
 	switch reason {
 	case "unknown_key", "other_corpus":
-		return "pass the key of the corpus that the evidence names: arborist corpus key PEER/NAME"
+		return "pass the key of the corpus that the evidence names: arborist corpus key PEER/NAME; where that has changed, its rotations too: --rotations FILE, by arborist corpus rotations PEER/NAME"
 	case "tampered", "bad_signature":
 		return "this file does not show what it claims: accuse nobody by it"
 	case "too_large":

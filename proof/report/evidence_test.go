@@ -11,13 +11,21 @@ import (
 // The vectors are the evidence here: the verb says of each what the package
 // says, exits 0 where it shows what it claims and 4 where it does not.
 func TestEvidenceIsExplainedOrRefused(t *testing.T) {
-	b, err := os.ReadFile("../../docs/vectors/evidence.json")
+	for _, name := range []string{"evidence.json", "evidence-rotation.json"} {
+		explainVectors(t, filepath.Join("../../docs/vectors", name))
+	}
+}
+
+func explainVectors(t *testing.T, name string) {
+	t.Helper()
+	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var file struct {
 		Vectors []struct {
 			Name, Input, Key, Reason string
+			Rotations                string
 			InputHex                 string `json:"input_hex"`
 			Valid                    bool
 			Result                   struct{ Kind, Statement string }
@@ -30,14 +38,22 @@ func TestEvidenceIsExplainedOrRefused(t *testing.T) {
 		if v.InputHex != "" {
 			continue
 		}
-		exit, stdout, stderr := run([]byte(v.Input), "--evidence", "-", "--key", v.Key)
+		args := []string{"--evidence", "-", "--key", v.Key}
+		if v.Rotations != "" {
+			file := filepath.Join(t.TempDir(), "rotations")
+			if err := os.WriteFile(file, []byte(v.Rotations), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, "--rotations", file)
+		}
+		exit, stdout, stderr := run([]byte(v.Input), args...)
 		if v.Valid && (exit != 0 || stderr != "" || !strings.HasPrefix(stdout, "valid "+v.Result.Kind+" evidence: "+v.Result.Statement+"\n")) {
 			t.Errorf("%s: exit %d, %q, %q", v.Name, exit, stdout, stderr)
 		}
 		if !v.Valid && (exit != 4 || stdout != "" || strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "ask for the proof")) {
 			t.Errorf("%s: exit %d, %q, %q", v.Name, exit, stdout, stderr)
 		}
-		exit, stdout, _ = run([]byte(v.Input), "--evidence", "-", "--key", v.Key, "--json")
+		exit, stdout, _ = run([]byte(v.Input), append(args, "--json")...)
 		var got struct {
 			Valid        bool
 			Kind         string

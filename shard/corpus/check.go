@@ -131,7 +131,7 @@ func (c *checker) checkHeads() error {
 		switch {
 		case err != nil:
 			return err
-		case len(e) == 0 || e[0].Kind != proof.Equivocation:
+		case len(e) == 0 || e[0].Kind == proof.Rollback:
 			c.fail("it is frozen by evidence %d, which is not there", l.frozen)
 		default:
 			if err := verifyEvidence(c.ctx, c.tx, l, e[0].Evidence); err != nil {

@@ -56,7 +56,7 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 		"UPDATE corpus SET seen = note",
 		"UPDATE corpus SET seen = x'00'",
 		"UPDATE corpus SET frozen = NULL WHERE 0; UPDATE corpus SET frozen = 99",
-		"UPDATE evidence SET equivocation = 1; UPDATE corpus SET frozen = (SELECT min(id) FROM evidence)",
+		"UPDATE evidence SET kind = 1; UPDATE corpus SET frozen = (SELECT min(id) FROM evidence)",
 	} {
 		t.Run(damage, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "corpora.db")

@@ -80,6 +80,9 @@ var (
 	// ErrBehind: this node's own log is shorter than a head that its key has
 	// signed, as after a restore from an old backup. Signing would fork it.
 	ErrBehind = errors.New("corpus: own log is behind a head signed before")
+	// ErrReplaced: a head of another history that only a key has signed which
+	// the corpus has replaced. It is kept as evidence and does no other harm.
+	ErrReplaced = errors.New("corpus: a replaced key has signed another history")
 	// ErrCorrupt: the file does not hold what it held when it was written.
 	ErrCorrupt = errors.New("corpus: stored log is damaged")
 	// ErrFull: the disk is full. What is stored can be read; the same call again

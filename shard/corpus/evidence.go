@@ -1,11 +1,13 @@
 package corpus
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"arborist/merkle"
@@ -13,13 +15,21 @@ import (
 )
 
 // maxRollbacks is how many stale heads are kept per corpus, the latest: a
-// stale cache can serve any number of them, and each proves little.
+// stale cache can serve any number of them, and each proves little. So many are
+// kept of heads by replaced keys too: a thief can sign any number.
 const maxRollbacks = 16
+
+// evidenceKinds gives each kind that has a row its number there.
+func evidenceKinds() []proof.EvidenceKind {
+	return []proof.EvidenceKind{proof.Rollback, proof.Equivocation, proof.RotationHead, proof.ReplacedKey}
+}
 
 // Evidence is what is kept of two heads of one corpus that should not both have
 // been shown to us. An equivocation has been verified, and the corpus is frozen
-// by it, as it is by two rotations of one key. A rollback is a head that was
-// served when a newer one was known.
+// by it, as it is by a rotation that contradicts a head, and by two rotations
+// of one key. A rollback is a head that was served when a newer one was known. A
+// head that only a replaced key has signed freezes a corpus that has not moved to
+// the new key yet and holds the history of the old one; else it does no harm.
 type Evidence struct {
 	proof.Evidence
 	ID     int64 // below 0 for two rotations of one key
@@ -43,7 +53,7 @@ func (s *Store) Evidence(ctx context.Context, origin string) ([]Evidence, error)
 
 // readEvidence returns the evidence with this number, or all where it is 0.
 func readEvidence(ctx context.Context, tx *sql.Tx, l *log, id int64) (found []Evidence, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, equivocation, older, newer, root, path, at FROM evidence
+	rows, err := tx.QueryContext(ctx, `SELECT id, kind, older, newer, root, path, at FROM evidence
 		WHERE corpus = ? AND ?2 IN (0, id) ORDER BY id`, l.id, id)
 	if err != nil {
 		return nil, err
@@ -51,16 +61,16 @@ func readEvidence(ctx context.Context, tx *sql.Tx, l *log, id int64) (found []Ev
 	defer rows.Close()
 	for rows.Next() {
 		e := Evidence{Origin: l.origin}
-		var equivocation bool
 		var root, path []byte
-		var at int64
-		if err := rows.Scan(&e.ID, &equivocation, &e.Older, &e.Newer, &root, &path, &at); err != nil {
+		var kind, at int64
+		if err := rows.Scan(&e.ID, &kind, &e.Older, &e.Newer, &root, &path, &at); err != nil {
 			return nil, err
 		}
-		e.Kind = proof.Rollback
-		if equivocation {
-			e.Kind = proof.Equivocation
+		kinds := evidenceKinds()
+		if kind < 0 || kind >= int64(len(kinds)) {
+			return nil, fmt.Errorf("%w: evidence %d of %s is of the kind %d", ErrCorrupt, e.ID, l.origin, kind)
 		}
+		e.Kind = kinds[kind]
 		copy(e.Root[:], root)
 		for ; len(path) >= merkle.HashSize; path = path[merkle.HashSize:] {
 			e.Path = append(e.Path, merkle.Hash(path))
@@ -88,7 +98,9 @@ func allEvidence(ctx context.Context, tx *sql.Tx, l *log) ([]Evidence, error) {
 // freeze keeps a proven equivocation and freezes the corpus. It returns the
 // error to refuse the head with.
 func freeze(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) (refusal, err error) {
-	e.Kind = proof.Equivocation
+	if e.Kind == "" {
+		e.Kind = proof.Equivocation
+	}
 	switch err := verifyEvidence(ctx, tx, l, e); {
 	case errors.Is(err, proof.ErrRotation):
 		// A note of a replaced key from after its time: no word of the publisher's.
@@ -122,14 +134,15 @@ func verifyEvidence(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) e
 	return err
 }
 
-// keepRollback keeps a stale head and forgets the oldest ones over the cap.
-func keepRollback(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) error {
-	e.Kind = proof.Rollback
+// keepSome keeps evidence of which there can be any number, and forgets the
+// oldest of its kind over the cap, but not what the corpus is frozen by.
+func keepSome(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) error {
 	if _, err := keep(ctx, tx, l, e); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM evidence WHERE corpus = ?1 AND equivocation = 0 AND id NOT IN
-		(SELECT id FROM evidence WHERE corpus = ?1 AND equivocation = 0 ORDER BY id DESC LIMIT ?2)`, l.id, maxRollbacks)
+	_, err := tx.ExecContext(ctx, `DELETE FROM evidence WHERE corpus = ?1 AND kind = ?2 AND id <> ?4 AND id NOT IN
+		(SELECT id FROM evidence WHERE corpus = ?1 AND kind = ?2 ORDER BY id DESC LIMIT ?3)`,
+		l.id, slices.Index(evidenceKinds(), e.Kind), maxRollbacks, l.frozen)
 	return err
 }
 
@@ -138,23 +151,26 @@ func keepRollback(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) err
 func keep(ctx context.Context, tx *sql.Tx, l *log, e proof.Evidence) (id int64, err error) {
 	h := sha256.New()
 	for _, note := range [][]byte{e.Older, e.Newer} {
-		c, err := proof.ReadCheckpoint(note)
-		if err != nil {
-			return 0, err
+		text, _, ok := bytes.Cut(note, []byte("\n\n")) // what is signed
+		if !ok {
+			return 0, fmt.Errorf("%w: evidence that is no note", ErrCorrupt)
 		}
-		h.Write(c.Text())
+		h.Write(append(text, '\n'))
 	}
 	var path []byte
 	for _, p := range e.Path {
 		path = append(path, p[:]...)
 	}
-	err = tx.QueryRowContext(ctx, `INSERT INTO evidence (corpus, heads, equivocation, older, newer, root, path, at)
+	// A rollback can turn out to be more, and then its lines count too.
+	err = tx.QueryRowContext(ctx, `INSERT INTO evidence (corpus, heads, kind, older, newer, root, path, at)
 		VALUES (?, ?, ?, ?, ?, ?, coalesce(?, x''), ?)
 		ON CONFLICT (corpus, heads) DO UPDATE SET
-			equivocation = max(equivocation, excluded.equivocation),
-			root = iif(excluded.equivocation, excluded.root, root),
-			path = iif(excluded.equivocation, excluded.path, path)
+			older = iif(kind = 0 AND excluded.kind > 0, excluded.older, older),
+			newer = iif(kind = 0 AND excluded.kind > 0, excluded.newer, newer),
+			root = iif(kind = 0 AND excluded.kind > 0, excluded.root, root),
+			path = iif(kind = 0 AND excluded.kind > 0, excluded.path, path),
+			kind = iif(kind = 0, excluded.kind, kind)
 		RETURNING id`,
-		l.id, h.Sum(nil), e.Kind == proof.Equivocation, e.Older, e.Newer, e.Root[:], path, time.Now().Unix()).Scan(&id)
+		l.id, h.Sum(nil), slices.Index(evidenceKinds(), e.Kind), e.Older, e.Newer, e.Root[:], path, time.Now().Unix()).Scan(&id)
 	return id, err
 }

@@ -34,8 +34,8 @@ func fileName(kind proof.EvidenceKind, text []byte) string {
 // stands in files of its own (docs/formats.md, Evidence), for people to hand on.
 // The store stays what counts: files that are missing are written now, new
 // ones after their row is durable and whole or not at all. A rollback's file
-// goes with its row, of which there are at most 16 per corpus; a file that shows
-// an equivocation or a fork of rotations is never removed.
+// goes with its row, of which there are at most 16 per corpus, and so does that
+// of a replaced key's head; a file of another kind is never removed.
 func (s *Store) FileEvidence(ctx context.Context, dir string) error {
 	s.filing.Lock()
 	s.evidence = dir
@@ -108,7 +108,7 @@ func syncFolder(dir string, wanted map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	stale := regexp.MustCompile(`^(rollback-[0-9a-f]{32}\.txt|(rollback|equivocation|rotation-fork)-[0-9a-f]{32}\.txt\.new)$`)
+	stale := regexp.MustCompile(`^((rollback|replaced-key)-[0-9a-f]{32}\.txt|(rollback|replaced-key|equivocation|rotation|rotation-fork)-[0-9a-f]{32}\.txt\.new)$`)
 	for _, entry := range entries {
 		if wanted[entry.Name()] == nil && stale.MatchString(entry.Name()) {
 			if err := root.Remove(entry.Name()); err != nil {

@@ -21,6 +21,9 @@ func weigh(ctx context.Context, tx *sql.Tx, l *log, note []byte) (head proof.Che
 		return head, nil, fmt.Errorf("%w: key of %s: %w", ErrCorrupt, l.origin, err)
 	}
 	head, refusal = proof.OpenCheckpoint(note, v)
+	if errors.Is(refusal, proof.ErrUnknownKey) && l.older != "" {
+		return weighReplaced(ctx, tx, l, note, refusal)
+	}
 	if refusal != nil {
 		return head, refusal, nil
 	}
@@ -76,14 +79,14 @@ func rollback(ctx context.Context, tx *sql.Tx, l *log, head proof.Checkpoint, no
 	if err != nil {
 		return nil, err
 	}
-	e := proof.Evidence{Older: note, Newer: latestNote}
+	e := proof.Evidence{Kind: proof.Rollback, Older: note, Newer: latestNote}
 	if latest == l.head && head.Size > 0 {
 		// The records are here, so the notes can show that they are of one history.
 		if e.Path, err = merkle.Consistency(newTiles(ctx, tx, l.id, l.head.Size), head.Size, l.head.Size); err != nil {
 			return nil, err
 		}
 	}
-	err = keepRollback(ctx, tx, l, e)
+	err = keepSome(ctx, tx, l, e)
 	return fmt.Errorf("%w: it has %d records, %d are known to be signed: ask another peer", ErrRollback, head.Size, latest.Size), err
 }
 

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 
 	"arborist/merkle"
 	"arborist/proof"
@@ -114,7 +113,7 @@ func (l *log) info() (Info, error) {
 		return Info{}, err
 	}
 	return Info{
-		Name: l.name, Origin: l.origin, Publisher: publisher, Key: l.key, Older: strings.Fields(l.older), Own: l.own,
+		Name: l.name, Origin: l.origin, Publisher: publisher, Key: l.key, Older: l.olderKeys(), Own: l.own,
 		Size: l.head.Size, Documents: l.documents, Root: l.head.Root,
 		Seen: latest.Size, Frozen: l.frozen != 0, Witness: l.witness && !l.own,
 	}, nil

@@ -36,6 +36,10 @@ func soak(usual int) int {
 // says on stdout what was acknowledged: "origin size root". Errors of the
 // store are expected: the parent injects faults. It returns the exit code.
 func child(run string) int {
+	if fields := strings.Split(run, ","); fields[len(fields)-1] == "witness" {
+		fmt.Fprintln(os.Stderr, witnessChild(fields))
+		return 1
+	}
 	c, err := newCrasher(run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -132,9 +132,15 @@ func TestFollowerMovesOnlyAlongAChainThatFitsItsLog(t *testing.T) {
 	}{
 		{"all is well", func(*Handover) {}, nil},
 		{"root that is not in the log", func(h *Handover) { h.Rotations = rotation(8, merkle.Hash{1}, old, next) }, ErrMismatch},
-		{"root that is not in the stored log", func(h *Handover) { h.Rotations = rotation(4, merkle.Hash{1}, old, next) }, ErrMismatch},
+		{"root that is not in the stored log", func(h *Handover) { h.Rotations = rotation(4, merkle.Hash{1}, old, next) }, ErrEquivocation},
+		{"root that is not in the log, which is shown", func(h *Handover) {
+			h.Rotations, h.Roots = rotation(8, merkle.Hash{1}, old, next), map[uint64]merkle.Hash{8: m.root(8)}
+		}, ErrEquivocation},
+		{"root that is not in the log, and a wrong one for it", func(h *Handover) {
+			h.Rotations, h.Roots = rotation(8, merkle.Hash{1}, old, next), map[uint64]merkle.Hash{8: {2}}
+		}, ErrMismatch},
 		{"rotation above the head", func(h *Handover) { h.Rotations = rotation(13, merkle.Hash{1}, old, next) }, ErrMismatch},
-		{"rotation at the head, other root", func(h *Handover) { h.Rotations = rotation(12, merkle.Hash{1}, old, next) }, ErrMismatch},
+		{"rotation at the head, other root", func(h *Handover) { h.Rotations = rotation(12, merkle.Hash{1}, old, next) }, ErrEquivocation},
 		{"no path from the stored head", func(h *Handover) { h.Paths = map[uint64][]merkle.Hash{8: m.consistency(8, 12)} }, ErrMismatch},
 		{"no path from the rotation", func(h *Handover) { h.Paths = map[uint64][]merkle.Hash{5: m.consistency(5, 12)} }, ErrMismatch},
 		{"head signed by the old key alone", func(h *Handover) { h.Note = noteBy(t, m, 12, old) }, proof.ErrUnknownKey},
@@ -164,6 +170,11 @@ func TestFollowerMovesOnlyAlongAChainThatFitsItsLog(t *testing.T) {
 		info, _ := s.Lookup(ctx, m.origin())
 		if moved := info.Key == next.Verifier().String(); moved != (row.want == nil) {
 			t.Errorf("%s: moved %v", row.name, moved)
+		}
+		if frozen := row.want == ErrEquivocation; info.Frozen != frozen {
+			t.Errorf("%s: frozen %v", row.name, info.Frozen)
+		} else if frozen {
+			wantShown(t, s, m.origin(), proof.RotationHead, old.Verifier(), next.Verifier())
 		}
 		if row.want == nil {
 			checkMoved(t, s, m, old, next, thief, h)

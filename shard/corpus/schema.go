@@ -12,7 +12,7 @@ const (
 	applicationID = 0x41726243
 	// schemaVersion is SQLite's user_version. A larger one is refused, a
 	// smaller one brought up to it by upgrades.
-	schemaVersion = 3
+	schemaVersion = 4
 )
 
 // openEnd stands in record.ended for "nothing has ended this record": above every
@@ -29,7 +29,7 @@ const openEnd = int64(1<<63 - 1)
 // to the right, and an end at or above size has not happened yet.
 //
 // In record, uri is a hash of the URI; root is empty in a withdrawal, which
-// lists nothing; ended is the index of the record that ended this one, its own
+// lists nothing; kind of evidence is its number in evidenceKinds; ended is the index of the record that ended this one, its own
 // in a withdrawal, openEnd while it is current.
 var schema = []string{
 	`CREATE TABLE corpus (
@@ -72,7 +72,7 @@ var schema = []string{
 		id     INTEGER PRIMARY KEY,
 		corpus INTEGER NOT NULL,
 		heads  BLOB NOT NULL,
-		equivocation INTEGER NOT NULL,
+		kind INTEGER NOT NULL,
 		older  BLOB NOT NULL,
 		newer  BLOB NOT NULL,
 		root   BLOB NOT NULL,

@@ -14,6 +14,7 @@ func upgrade(ctx context.Context, tx *sql.Tx, version int64) error {
 	steps := []func(context.Context, *sql.Tx) error{
 		1: addWitnesses,
 		2: addRotations,
+		3: nameKinds,
 	}
 	for ; version < schemaVersion; version++ {
 		if err := steps[version](ctx, tx); err != nil {
@@ -80,5 +81,11 @@ func ofKey(key string, note []byte) []byte {
 // addRotations brings schema 2 to 3, which can hold the rotations of a key.
 func addRotations(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, rotationTable)
+	return err
+}
+
+// nameKinds brings schema 3 to 4: evidence has more than two kinds.
+func nameKinds(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, "ALTER TABLE evidence RENAME COLUMN equivocation TO kind")
 	return err
 }
