@@ -119,6 +119,13 @@ func (b *backup) hold(ctx context.Context, n *Node) (err error) {
 			break
 		}
 	}
+	// What is known of peers changes all the time and belongs to no key.
+	peers, err := readSmall(n.home.Peers(), maxKeys)
+	if err == nil {
+		b.small["peers.json"] = peers
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	b.names = nil
 	for _, s := range b.snapshots {
 		b.names = append(b.names, "shards/"+filepath.Base(s.Path()))

@@ -230,7 +230,13 @@ func TestAForkThatWasSignedIsFrozen(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "frozen") {
 			t.Fatalf("add to the fork: %v", err)
 		}
-		st, err := publisher.Status(t.Context())
+		// The evidence file is written beside the call that found the fork.
+		var st api.StatusResult
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if st, err = publisher.Status(t.Context()); err != nil || len(st.Problems) == 1 || time.Now().After(end) {
+				break
+			}
+		}
 		if err != nil || st.Healthy || len(st.Problems) != 1 || !strings.Contains(st.Problems[0], "its own key has signed two histories") {
 			t.Errorf("status: %+v, %v", st, err)
 		}

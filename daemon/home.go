@@ -38,6 +38,9 @@ func (h Home) WitnessKey() string { return filepath.Join(h.Keys(), "witness.key"
 // NetworkKey is the key of the private network, where the node is in one.
 func (h Home) NetworkKey() string { return filepath.Join(h.Keys(), "network.key") }
 
+// Peers holds what is remembered of peers: see [peer.Table].
+func (h Home) Peers() string { return filepath.Join(string(h), "peers.json") }
+
 // CrawlDB is the private crawl db unless the caller or CRAWL_DB names another.
 func (h Home) CrawlDB() string { return filepath.Join(string(h), "crawl", "web.db") }
 

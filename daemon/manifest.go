@@ -110,7 +110,7 @@ func parseManifestLine(line string) (f manifestFile, err error) {
 // one of its places, with a name that one line can hold.
 func checkBackupName(name string) error {
 	place, below, _ := strings.Cut(name, "/")
-	known := name == "config.toml" || below != "" && slices.Contains(backupFolders(), place)
+	known := name == "config.toml" || name == "peers.json" || below != "" && slices.Contains(backupFolders(), place)
 	printable := utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || !unicode.IsPrint(r) })
 	if !known || !printable || path.Clean(name) != name || len(name) > 1024 {
 		return fmt.Errorf("%w: a file called %.200q", errManifest, name)

@@ -52,10 +52,15 @@ func (n *Node) startNet(listen []string) error {
 	if err != nil {
 		return err
 	}
+	table, err := n.peerTable()
+	if err != nil {
+		return err
+	}
 	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
 	p, err := peer.New(peer.Config{
-		KeyFile: n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived,
 		Serve: peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries},
+		KeyFile: n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived, Log: n.log,
+		Table: table, Reconnect: len(listen) > 0, // a command that is over in a moment joins nobody
 		Reach: peer.ReachConfig{HolePunching: n.cfg.Peer.HolePunching, Relays: n.cfg.Peer.Relays, RelayService: n.cfg.Peer.RelayService},
 	}, n.shared)
 	if err != nil {
@@ -138,12 +143,7 @@ func (n *Node) ListPeers(context.Context) (api.PeersResult, error) {
 	if n.net == nil {
 		return res, nil
 	}
-	for _, p := range n.net.Peers() {
-		res.Peers = append(res.Peers, api.PeerInfo{
-			PeerID: p.ID, Addrs: p.Addrs, Direction: p.Direction,
-			LatencyMS: float64(p.Latency.Microseconds()) / 1000,
-		})
-	}
+	res.Peers = append(res.Peers, peerInfos(n.net.Peers())...)
 	return res, nil
 }
 

@@ -57,8 +57,9 @@ type Node struct {
 
 	// The network comes up at the first call that needs it.
 	netMu sync.Mutex
-	net   *peer.Peer // guarded by netMu; nil while off
-	guard *guard     // of net; guarded by netMu
+	net   *peer.Peer  // guarded by netMu; nil while off
+	guard *guard      // of net; guarded by netMu
+	table *peer.Table // guarded by netMu; nil until it is needed
 	// stopGuard waits for the guard's end; nil while it does not run.
 	stopGuard func() // guarded by netMu
 }

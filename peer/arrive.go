@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/libp2p/go-libp2p/core/event"
+	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
 )
 
-// announce tells Config.Arrived of every new connection with a peer that
-// speaks our protocol, until the peer is closed.
+// announce notes every new connection with a peer that speaks our protocol,
+// and tells Config.Arrived of it, until the peer is closed.
 func (p *Peer) announce() error {
 	sub, err := p.host.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
 	if err != nil {
@@ -20,15 +21,31 @@ func (p *Peer) announce() error {
 		for {
 			select {
 			case e := <-sub.Out():
-				if id, ok := arrived(e); ok {
-					p.cfg.Arrived(id.String())
-				}
+				p.greet(e)
 			case <-p.ctx.Done():
 				return
 			}
 		}
 	})
 	return nil
+}
+
+func (p *Peer) greet(e any) {
+	id, ok := arrived(e)
+	if !ok {
+		return
+	}
+	at := ""
+	for _, c := range p.host.Network().ConnsToPeer(id) {
+		// The other end of an inbound connection is no address to dial.
+		if c.Stat().Direction == network.DirOutbound {
+			at = c.RemoteMultiaddr().String()
+		}
+	}
+	p.table.met(id, at)
+	if p.cfg.Arrived != nil {
+		p.cfg.Arrived(id.String())
+	}
 }
 
 func arrived(e any) (libpeer.ID, bool) {

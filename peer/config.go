@@ -29,6 +29,11 @@ type Config struct {
 	NetworkKeyFile string
 	// Reach says how peers behind address translation are reached. Zero: not.
 	Reach ReachConfig
+	// Table is what is remembered of peers. It stays the caller's, and may be
+	// given to one node at a time. Nil: nothing is, after the end.
+	Table *Table
+	// Reconnect keeps connections to the peers that the owner joined.
+	Reconnect bool
 	// Access limits who may be connected. Zero: everybody.
 	Access Access
 	// Serve limits what one peer may cost. Zero: the defaults.

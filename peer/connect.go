@@ -7,11 +7,13 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
 )
 
 // Join connects to the peer at a full multiaddr, one that ends in /p2p/ and
-// the peer ID, and returns that ID. From then on the peer can be named by it.
+// the peer ID, and returns that ID. From then on the peer can be named by it,
+// also after a restart where there is a [Table]; what it did wrong is forgiven.
 func (p *Peer) Join(ctx context.Context, addr string) (id string, err error) {
 	ctx, leave, err := p.enter(ctx)
 	if err != nil {
@@ -22,10 +24,54 @@ func (p *Peer) Join(ctx context.Context, addr string) (id string, err error) {
 	if err != nil || len(info.Addrs) == 0 {
 		return "", fmt.Errorf("join %q: %w: want a full multiaddr, for example /ip4/192.0.2.1/tcp/4707/p2p/12D3Koo…", addr, ErrAddress)
 	}
+	p.forgive(info.ID)
 	if err := p.connect(ctx, *info); err != nil {
 		return "", fmt.Errorf("join %s: %w", addr, err)
 	}
+	if err := p.table.join(info.ID, info.Addrs[0].String()); err != nil {
+		return "", fmt.Errorf("join %s: it is connected, and not remembered: %w", addr, err)
+	}
 	return info.ID.String(), nil
+}
+
+// forgive has a peer dialled at once that its owner names now, whatever it did
+// and however often it was not there.
+func (p *Peer) forgive(id libpeer.ID) {
+	p.table.pardon(id)
+	if net, ok := p.host.Network().(*swarm.Swarm); ok {
+		net.Backoff().Clear(id)
+	}
+}
+
+// Leave closes the connections to a peer, named by its ID or a full multiaddr,
+// and ends what Join began: nothing dials it any more until the owner names it
+// again. It can still come by itself; [ListDeny] is against that.
+func (p *Peer) Leave(peer string) (id string, err error) {
+	who, err := namedPeer(peer)
+	if err != nil {
+		return "", fmt.Errorf("leave %q: %w", peer, err)
+	}
+	known, err := p.table.leave(who)
+	if err != nil {
+		return "", fmt.Errorf("leave %s: %w", who, err)
+	}
+	p.gater.unwant(who)
+	if !known && p.host.Network().Connectedness(who) == network.NotConnected {
+		return "", fmt.Errorf("leave %s: %w", who, ErrNotConnected)
+	}
+	return who.String(), p.host.Network().ClosePeer(who)
+}
+
+// namedPeer parses a peer ID or a full multiaddr.
+func namedPeer(s string) (libpeer.ID, error) {
+	if id, err := parsePeerID(s); err == nil {
+		return id, nil
+	}
+	info, err := libpeer.AddrInfoFromString(s)
+	if err != nil {
+		return "", fmt.Errorf("%w: want a peer ID or a full multiaddr", ErrAddress)
+	}
+	return info.ID, nil
 }
 
 // connect connects to a peer that the owner named and measures the latency.
@@ -45,8 +91,20 @@ func (p *Peer) connect(ctx context.Context, info libpeer.AddrInfo) error {
 	if err := p.speaks(ctx, info.ID); err != nil {
 		return err
 	}
-	<-ping.Ping(ctx, p.host, info.ID) // records the latency; a peer without ping is none the worse
-	return nil
+	return p.measure(ctx, info.ID)
+}
+
+// measure has libp2p record the latency. A peer without ping is none the worse;
+// but one that denies us closes the connection only after it has come about.
+func (p *Peer) measure(ctx context.Context, id libpeer.ID) error {
+	if pong := <-ping.Ping(ctx, p.host, id); pong.Error == nil {
+		return nil
+	}
+	s, err := p.host.NewStream(network.WithNoDial(ctx, "it has just been dialled"), id, ProtocolID)
+	if err != nil {
+		return fmt.Errorf("%w: it closed the connection at once, as one does that denies this node: %w", ErrUnavailable, err)
+	}
+	return s.Reset()
 }
 
 // speaks checks that a connected peer speaks our protocol. What identify has
@@ -78,7 +136,8 @@ func (p *Peer) reach(ctx context.Context, id libpeer.ID) error {
 		return nil
 	}
 	info := p.host.Peerstore().PeerInfo(id)
-	if id != p.id.id && (len(info.Addrs) == 0 || !p.gater.InterceptPeerDial(id)) {
+	info.Addrs = append(info.Addrs, p.table.addrs(id)...)
+	if id != p.id.id && (len(info.Addrs) == 0 || !p.gater.InterceptPeerDial(id) && !p.table.joinedBy(id)) {
 		return ErrNotConnected
 	}
 	return p.connect(ctx, info)
@@ -95,6 +154,7 @@ func (p *Peer) open(ctx context.Context, from string) (*source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %q is not a full multiaddr, for example /ip4/192.0.2.1/tcp/4707/p2p/12D3Koo…", ErrAddress, from)
 		}
+		p.forgive(info.ID)
 		if err := p.connect(ctx, *info); err != nil {
 			return nil, fmt.Errorf("connect to %s: %w", from, err)
 		}
@@ -113,9 +173,10 @@ func (p *Peer) open(ctx context.Context, from string) (*source, error) {
 
 func (p *Peer) openPeer(id libpeer.ID) *source {
 	return &source{
-		name: id.String(),
-		base: "http://" + id.String() + PathPrefix,
-		http: newHTTPClient(p.cfg.streams(), dialStreams(p.host, id, p.traffic)),
-		zstd: !p.cfg.NoCompression,
+		name:    id.String(),
+		base:    "http://" + id.String() + PathPrefix,
+		http:    newHTTPClient(p.cfg.streams(), dialStreams(p.host, id, p.traffic)),
+		zstd:    !p.cfg.NoCompression,
+		faulted: func(err error) { p.blame(id, weight(err)) },
 	}
 }

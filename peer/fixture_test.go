@@ -1,6 +1,8 @@
 package peer
 
 import (
+	"crypto/ed25519"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -308,4 +310,11 @@ func verifyProof(t testing.TB, file []byte, key *proof.Verifier, root document.R
 	if claim.Root != root || claim.Chunk != chunk || claim.Corpus == "" {
 		t.Errorf("the proof claims chunk %d of %s in %q, want chunk %d of %s", claim.Chunk, claim.Root, claim.Corpus, chunk, root)
 	}
+}
+
+// seedKey returns the Ed25519 key that belongs to a number.
+func seedKey(i int) ed25519.PrivateKey {
+	var seed [ed25519.SeedSize]byte
+	binary.BigEndian.PutUint64(seed[:], uint64(i))
+	return ed25519.NewKeyFromSeed(seed[:])
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"github.com/libp2p/go-libp2p/core/control"
 	"github.com/libp2p/go-libp2p/core/network"
@@ -12,21 +13,12 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// Access says who may be connected. Deny goes before allow; an empty allow
-// list allows everybody. Peers are peer IDs in text form.
-type Access struct {
-	AllowPeers []string
-	DenyPeers  []string
-	AllowNets  []netip.Prefix
-	DenyNets   []netip.Prefix
-}
-
 // A gater is asked by libp2p before each step of each connection. It applies
 // an [Access] both ways and forbids every dial that the node's owner did not
 // ask for: libp2p itself can open no connection.
 type gater struct {
-	allowPeers, denyPeers map[libpeer.ID]bool
-	allowNets, denyNets   []netip.Prefix
+	table *Table // knows who is kept away
+	lists atomic.Pointer[accessLists]
 	// relayed: connections through relays are allowed, and libp2p may dial
 	// public addresses of peers by itself, to make such a connection a direct
 	// one and to tell peers which of their addresses can be reached.
@@ -44,37 +36,14 @@ type wish struct {
 	private bool
 }
 
-func newGater(a Access) (*gater, error) {
-	g := &gater{wanted: make(map[libpeer.ID]wish)}
-	var err error
-	if g.allowPeers, err = peerSet(a.AllowPeers); err != nil {
+func newGater(a Access, t *Table) (*gater, error) {
+	lists, err := newAccessLists(t.access(a))
+	if err != nil {
 		return nil, err
 	}
-	if g.denyPeers, err = peerSet(a.DenyPeers); err != nil {
-		return nil, err
-	}
-	g.allowNets, g.denyNets = masked(a.AllowNets), masked(a.DenyNets)
+	g := &gater{table: t, wanted: make(map[libpeer.ID]wish)}
+	g.lists.Store(lists)
 	return g, nil
-}
-
-func peerSet(ids []string) (map[libpeer.ID]bool, error) {
-	set := make(map[libpeer.ID]bool, len(ids))
-	for _, s := range ids {
-		id, err := parsePeerID(s)
-		if err != nil {
-			return nil, err
-		}
-		set[id] = true
-	}
-	return set, nil
-}
-
-func masked(nets []netip.Prefix) []netip.Prefix {
-	out := make([]netip.Prefix, len(nets))
-	for i, n := range nets {
-		out[i] = n.Masked()
-	}
-	return out
 }
 
 // want allows dials to the peer of info from now on, and to the relays that its
@@ -88,6 +57,13 @@ func (g *gater) want(info libpeer.AddrInfo) {
 			g.wish(relay)
 		}
 	}
+}
+
+// unwant ends what want began.
+func (g *gater) unwant(id libpeer.ID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.wanted, id)
 }
 
 // wish is want for one peer. The caller holds mu.
@@ -113,7 +89,7 @@ func relayOf(a ma.Multiaddr) (libpeer.AddrInfo, bool) {
 }
 
 func (g *gater) allowsPeer(p libpeer.ID) bool {
-	return !g.denyPeers[p] && (len(g.allowPeers) == 0 || g.allowPeers[p])
+	return g.lists.Load().allowsPeer(p) && !g.table.away(p)
 }
 
 func (g *gater) allowsAddr(a ma.Multiaddr) bool {
@@ -121,24 +97,12 @@ func (g *gater) allowsAddr(a ma.Multiaddr) bool {
 		return false
 	}
 	// A relayed connection shows the relay's address, not the peer's.
-	if isRelayed(a) && (!g.relayed || len(g.allowNets) > 0) {
+	lists := g.lists.Load()
+	if isRelayed(a) && (!g.relayed || len(lists.allowNets) > 0) {
 		return false
 	}
 	ip, ok := addrIP(a)
-	if !ok {
-		return false
-	}
-	for _, n := range g.denyNets {
-		if n.Contains(ip) {
-			return false
-		}
-	}
-	for _, n := range g.allowNets {
-		if n.Contains(ip) {
-			return true
-		}
-	}
-	return len(g.allowNets) == 0
+	return ok && lists.allowsIP(ip)
 }
 
 func isRelayed(a ma.Multiaddr) bool {

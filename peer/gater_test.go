@@ -46,7 +46,7 @@ func TestNetworksAreAllowedAndDenied(t *testing.T) {
 		{nil, nil, "/dns4/example.org/tcp/1", false}, // resolved before it is asked about
 		{nil, nil, "/unix/tmp", false},
 	} {
-		g, err := newGater(Access{AllowNets: prefixes(t, c.allow...), DenyNets: prefixes(t, c.deny...)})
+		g, err := newGater(Access{AllowNets: prefixes(t, c.allow...), DenyNets: prefixes(t, c.deny...)}, newTable(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestNetworksAreAllowedAndDenied(t *testing.T) {
 			t.Errorf("allow %v, deny %v: %s is allowed: %v, want %v", c.allow, c.deny, c.addr, got, c.want)
 		}
 	}
-	g, _ := newGater(Access{})
+	g, _ := newGater(Access{}, newTable(""))
 	if g.allowsAddr(nil) {
 		t.Error("no address at all is allowed")
 	}
@@ -119,7 +119,7 @@ func TestNothingIsDialledUnasked(t *testing.T) {
 func TestAPublicPeerCannotSendUsIntoTheLocalNetwork(t *testing.T) {
 	id := libpeer.ID("some peer")
 	local, public := ma.StringCast("/ip4/127.0.0.1/tcp/22"), ma.StringCast("/ip4/8.8.8.8/tcp/4707")
-	g, err := newGater(Access{})
+	g, err := newGater(Access{}, newTable(""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,8 +73,11 @@ func (c ServeConfig) check() error {
 
 // guests knows who is being served and how much each may still ask for.
 type guests struct {
-	cfg   ServeConfig
-	bytes *semaphore.Weighted
+	cfg ServeConfig
+	// flooded, if not nil, is told of each guest that asks too often. It is
+	// called without mu.
+	flooded func(key string)
+	bytes   *semaphore.Weighted
 
 	mu    sync.Mutex
 	table map[string]*guest
@@ -99,6 +102,14 @@ func newGuests(cfg ServeConfig) *guests {
 // guest asks too often or there are too many guests; otherwise leave must be
 // called after the request.
 func (gs *guests) enter(key string) *guest {
+	g := gs.admit(key)
+	if g == nil && gs.flooded != nil {
+		gs.flooded(key)
+	}
+	return g
+}
+
+func (gs *guests) admit(key string) *guest {
 	now := time.Now()
 	gs.mu.Lock()
 	defer gs.mu.Unlock()

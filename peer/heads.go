@@ -112,6 +112,9 @@ func (p *Peer) askHeads(ctx context.Context, peer string, ids []CorpusID) []Peer
 		}
 		h := &heads[i]
 		h.Note, h.Err = src.get(ctx, resource{kind: kindCheckpoint, corpus: id}, maxCheckpoint)
+		if who, idErr := parsePeerID(peer); idErr == nil && h.Err == nil {
+			p.table.serving(who, h.Origin)
+		}
 		switch {
 		case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 			h.Err = fmt.Errorf("ask %s for its heads: %w", peer, ErrTooSlow)

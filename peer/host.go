@@ -27,7 +27,7 @@ const userAgent = "arborist/1"
 // newHost starts a libp2p host that listens nowhere yet, with everything named
 // that it has and everything off that speaks to others by itself, but for what
 // cfg asks for.
-func newHost(id identity, g *gater, cfg Config) (host.Host, error) {
+func newHost(id identity, g *gater, cfg Config, over blocked) (host.Host, error) {
 	key, err := id.libp2pKey()
 	if err != nil {
 		return nil, fmt.Errorf("use identity: %w", err)
@@ -40,7 +40,7 @@ func newHost(id identity, g *gater, cfg Config) (host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, err := newResourceManager()
+	limits, err := newResourceManager(over)
 	if err != nil {
 		return nil, fmt.Errorf("set resource limits: %w", err)
 	}

@@ -113,11 +113,12 @@ func scaling() rcmgr.ConcreteLimitConfig {
 	return cfg.Scale(0, 0)
 }
 
-func newResourceManager() (network.ResourceManager, error) {
+func newResourceManager(over blocked) (network.ResourceManager, error) {
 	v4, v6 := netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")
 	return rcmgr.NewResourceManager(
 		rcmgr.NewFixedLimiter(scaling()),
 		rcmgr.WithMetricsDisabled(),
+		rcmgr.WithMetrics(over),
 		rcmgr.WithLimitPerSubnet(
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 32, ConnCount: connsPerIP}},
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 56, ConnCount: connsPerIP}, {PrefixLength: 48, ConnCount: 8 * connsPerIP}},

@@ -225,7 +225,7 @@ func TestOneAddressHoldsFewConnections(t *testing.T) {
 		{func(i int) string { return fmt.Sprintf("/ip4/192.0.2.1/tcp/%d", 1000+i) }, connsPerIP},
 		{func(i int) string { return fmt.Sprintf("/ip6/2001:db8:0:0:1:2:3:%x/tcp/1000", i+1) }, connsPerIP}, // one /56
 	} {
-		m, err := newResourceManager()
+		m, err := newResourceManager(blocked{func(libpeer.ID) {}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,15 @@ func (p *Peer) corpora(ctx context.Context, from string) ([]CorpusInfo, error) {
 		return nil, err
 	}
 	defer src.close()
-	return src.corpora(ctx)
+	list, err := src.corpora(ctx)
+	if id, idErr := parsePeerID(src.name); err == nil && idErr == nil {
+		origins := make([]string, len(list))
+		for i, c := range list {
+			origins[i] = c.Origin
+		}
+		p.table.serving(id, origins...)
+	}
+	return list, err
 }
 
 // corpora reads the list of corpora. One that is not well formed in it spoils

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
-	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
 
 	"arborist/shard"
@@ -29,6 +26,7 @@ type Peer struct {
 	handler http.Handler
 	server  *streamServer
 	traffic *traffic
+	table   *Table
 	log     *slog.Logger
 
 	ctx   context.Context // ends with Close
@@ -50,7 +48,11 @@ func New(cfg Config, shared *shard.Shared) (*Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := newGater(cfg.Access)
+	table := cfg.Table
+	if table == nil {
+		table = newTable("")
+	}
+	g, err := newGater(cfg.Access, table)
 	if err != nil {
 		return nil, fmt.Errorf("set access: %w", err)
 	}
@@ -66,22 +68,21 @@ func New(cfg Config, shared *shard.Shared) (*Peer, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	h, err := newHost(id, g, cfg)
+	p := &Peer{id: id, gater: g, shared: shared, cfg: cfg, log: log, table: table, traffic: newTraffic(), syncing: make(map[string]bool)}
+	h, err := newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }})
 	if err != nil {
 		return nil, err
 	}
-	p := &Peer{
-		id: id, host: h, gater: g, shared: shared, cfg: cfg, log: log,
-		handler: newHandler(shared, &id, cfg.Serve, log),
-		syncing: make(map[string]bool), traffic: newTraffic(),
-	}
+	p.host = h
+	handler := newHandler(shared, &id, cfg.Serve, log)
+	handler.guests.flooded = p.flooded
+	p.handler = handler
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
 	p.server = serveStreams(h, p.handler, p.traffic)
-	if cfg.Arrived != nil {
-		if err := p.announce(); err != nil {
-			return nil, errors.Join(err, p.Close())
-		}
+	if err := p.announce(); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
+	p.calls.Go(p.keepConnected)
 	if err := listenOn(h, cfg.Listen); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -96,7 +97,7 @@ func (p *Peer) Close() error {
 	p.mu.Unlock()
 	p.stop(ErrClosed)
 	p.calls.Wait()
-	return errors.Join(p.server.close(), p.host.Close())
+	return errors.Join(p.server.close(), p.host.Close(), p.table.flush(true))
 }
 
 // enter starts a call that Close ends.
@@ -142,50 +143,4 @@ func (p *Peer) Addrs() []string {
 		full[i] = a.String() + "/p2p/" + p.ID()
 	}
 	return full
-}
-
-// An Info describes a connected peer.
-type Info struct {
-	ID        string
-	Addrs     []string // remote ends of its connections, multiaddrs
-	Direction string   // "in" or "out": who opened the first connection
-	Latency   time.Duration
-	// Relayed: all of its connections go through relays.
-	Relayed bool
-	// BytesIn and BytesOut came from it and went to it as corpora since the
-	// node started.
-	BytesIn, BytesOut int64
-}
-
-// Peers lists the connected peers by ID. A latency of 0 is one that has not
-// been measured: the peer joined us, and we have not asked it for anything.
-func (p *Peer) Peers() []Info {
-	byID := make(map[libpeer.ID]*Info)
-	conns := p.host.Network().Conns()
-	slices.SortStableFunc(conns, func(a, b network.Conn) int {
-		return a.Stat().Opened.Compare(b.Stat().Opened)
-	})
-	for _, c := range conns {
-		id := c.RemotePeer()
-		info := byID[id]
-		if info == nil {
-			direction := "in"
-			if c.Stat().Direction == network.DirOutbound {
-				direction = "out"
-			}
-			count := p.traffic.of(id)
-			info = &Info{
-				ID: id.String(), Direction: direction, Latency: p.host.Peerstore().LatencyEWMA(id), Relayed: p.relayed(id),
-				BytesIn: count.in.Load(), BytesOut: count.out.Load(),
-			}
-			byID[id] = info
-		}
-		info.Addrs = append(info.Addrs, c.RemoteMultiaddr().String())
-	}
-	peers := make([]Info, 0, len(byID))
-	for _, info := range byID {
-		peers = append(peers, *info)
-	}
-	slices.SortFunc(peers, func(a, b Info) int { return cmp.Compare(a.ID, b.ID) })
-	return peers
 }

@@ -19,6 +19,8 @@ type source struct {
 	base string // URL of the version prefix, ends in "/"
 	http *http.Client
 	zstd bool
+	// faulted, if not nil, is told of each fault of the source.
+	faulted func(error)
 }
 
 // busyTries is how often a resource is asked for while the source is busy.
@@ -62,6 +64,9 @@ func (s *source) fail(ctx context.Context, r resource, err error) error {
 	var known *SourceError
 	if errors.As(err, &known) {
 		return err
+	}
+	if s.faulted != nil {
+		s.faulted(err)
 	}
 	return &SourceError{Source: s.name, Resource: r.path(), Err: err}
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"arborist/daemon/api"
@@ -38,5 +41,131 @@ func (a *app) peerNetworkKeyCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&req.New, "new", false, "make the key of a new private network")
+	return cmd
+}
+
+func (a *app) peerListCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List connected peers",
+		Example: "  arborist peer list",
+		Args:    args(0, 0, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				list := s.ListPeers
+				if all {
+					list = s.KnownPeers
+				}
+				res, err := list(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) {
+					if len(res.Peers) == 0 {
+						l.printf("no peers")
+					}
+					for _, p := range res.Peers {
+						printPeer(l, p)
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also peers that are not connected and are remembered")
+	return cmd
+}
+
+func printPeer(l *lines, p api.PeerInfo) {
+	state := "not connected"
+	if p.Connected {
+		state = fmt.Sprintf("%s  %.1f ms", p.Direction, p.LatencyMS)
+	}
+	if p.Relayed {
+		state += "  through a relay"
+	}
+	if p.Joined {
+		state += "  joined"
+	}
+	l.printf("%s  %s", p.PeerID, state)
+	for _, addr := range p.Addrs {
+		l.printf("  %s", addr)
+	}
+	for _, origin := range p.Corpora {
+		l.printf("  serves %s", origin)
+	}
+	if p.BytesIn+p.BytesOut > 0 {
+		l.printf("  %s received, %s sent", byteSize(p.BytesIn), byteSize(p.BytesOut))
+	}
+	if p.Score < 0 || p.LimitsHit > 0 {
+		l.printf("  score %d, limits hit %d times", p.Score, p.LimitsHit)
+	}
+	if p.AwayUntil != nil {
+		l.printf("  kept away until %s; join it to forgive it", p.AwayUntil.Local().Format("2006-01-02 15:04:05"))
+	}
+}
+
+func (a *app) peerLeaveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "leave PEER",
+		Short:   "Disconnect from a peer and do not connect to it again",
+		Example: "  arborist peer leave 12D3KooW…",
+		Args:    args(1, 1, "PEER (a peer ID or multiaddr)"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.LeavePeer(cmd.Context(), words[0])
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) {
+					l.printf("left %s; it can still connect to this node: arborist peer deny %s", res.PeerID, res.PeerID)
+				})
+			})
+		},
+	}
+}
+
+// peerListsCommand is the verb of one of the two lists of who may connect.
+func (a *app) peerListsCommand(list string) *cobra.Command {
+	req := api.PeerListsRequest{List: list}
+	short := map[string]string{
+		"allow": "Let only the listed peers and networks connect",
+		"deny":  "Keep peers and networks from connecting",
+	}[list]
+	cmd := &cobra.Command{
+		Use:   list + " [PEER|NETWORK]",
+		Short: short,
+		Long: short + ".\n\n" +
+			"Without a word it prints the lists. They count at once, for connections that are\n" +
+			"there too. Deny goes before allow. While the allow list names peers no others can\n" +
+			"connect, and while it names networks nobody from elsewhere.",
+		Example: "  arborist peer " + list + " 12D3KooW…\n  arborist peer " + list + " 192.0.2.0/24",
+		Args:    args(0, 1, "PEER, NETWORK or none"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if len(words) > 0 {
+				req.Entry = words[0]
+			} else if req.Remove {
+				return usage(errors.New("--remove of what?"), "arborist peer "+list+" --remove PEER")
+			}
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.PeerLists(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) {
+					for _, e := range res.Deny {
+						l.printf("deny   %s", e)
+					}
+					for _, e := range res.Allow {
+						l.printf("allow  %s", e)
+					}
+					if len(res.Allow) == 0 {
+						l.printf("everybody else can connect")
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&req.Remove, "remove", false, "take it off the list")
 	return cmd
 }

@@ -14,7 +14,7 @@ func (a *app) peerCommand() *cobra.Command {
 		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerNetworkKeyCommand(), a.peerJoinCommand(), a.peerListCommand(), a.peerCorporaCommand(), a.peerSyncCommand())
+	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerNetworkKeyCommand(), a.peerJoinCommand(), a.peerLeaveCommand(), a.peerListCommand(), a.peerListsCommand("allow"), a.peerListsCommand("deny"), a.peerCorporaCommand(), a.peerSyncCommand())
 	return cmd
 }
 
@@ -57,34 +57,6 @@ func (a *app) peerJoinCommand() *cobra.Command {
 					return err
 				}
 				return a.emit(res, func(l *lines) { l.printf("connected to %s", res.PeerID) })
-			})
-		},
-	}
-}
-
-func (a *app) peerListCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Short:   "List connected peers",
-		Example: "  arborist peer list",
-		Args:    args(0, 0, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), func(s api.Service) error {
-				res, err := s.ListPeers(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.emit(res, func(l *lines) {
-					if len(res.Peers) == 0 {
-						l.printf("no peers")
-					}
-					for _, p := range res.Peers {
-						l.printf("%s  %s  %.1f ms", p.PeerID, p.Direction, p.LatencyMS)
-						for _, addr := range p.Addrs {
-							l.printf("  %s", addr)
-						}
-					}
-				})
 			})
 		},
 	}

@@ -132,6 +132,21 @@ func (c *Client) NetworkKey(ctx context.Context, req NetworkKeyRequest) (Network
 	return ask[NetworkKeyResult](ctx, c, pathNetworkKey, req)
 }
 
+// KnownPeers implements [Neighbourhood].
+func (c *Client) KnownPeers(ctx context.Context) (PeersResult, error) {
+	return ask[PeersResult](ctx, c, pathPeerKnown, empty{})
+}
+
+// LeavePeer implements [Neighbourhood].
+func (c *Client) LeavePeer(ctx context.Context, peer string) (JoinResult, error) {
+	return ask[JoinResult](ctx, c, pathPeerLeave, nameRequest{peer})
+}
+
+// PeerLists implements [Neighbourhood].
+func (c *Client) PeerLists(ctx context.Context, req PeerListsRequest) (PeerListsResult, error) {
+	return ask[PeerListsResult](ctx, c, pathPeerLists, req)
+}
+
 // Attach implements [Attacher].
 func (c *Client) Attach(ctx context.Context, path string) (AttachResult, error) {
 	return ask[AttachResult](ctx, c, pathAttach, nameRequest{path})

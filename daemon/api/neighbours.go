@@ -7,6 +7,27 @@ type Neighbourhood interface {
 	// NetworkKey says whether the node is in a private network, whose nodes
 	// connect to each other alone, and can make the key of a new one.
 	NetworkKey(ctx context.Context, req NetworkKeyRequest) (NetworkKeyResult, error)
+	// KnownPeers lists the connected peers and those that are remembered.
+	KnownPeers(ctx context.Context) (PeersResult, error)
+	// LeavePeer ends what Join began. It takes a peer ID or a full multiaddr.
+	LeavePeer(ctx context.Context, peer string) (JoinResult, error)
+	// PeerLists returns the lists of who may connect, changed as the request
+	// says. Connections that they do not allow any more are closed.
+	PeerLists(ctx context.Context, req PeerListsRequest) (PeerListsResult, error)
+}
+
+// PeerListsRequest changes one of the lists of who may connect, or none.
+type PeerListsRequest struct {
+	List   string `json:"list,omitempty"`  // "allow" or "deny"
+	Entry  string `json:"entry,omitempty"` // peer ID or network (CIDR); empty: change nothing
+	Remove bool   `json:"remove,omitempty"`
+}
+
+// PeerListsResult holds the lists. Deny goes before allow; where Allow names
+// peers, no others can connect, and the same of networks.
+type PeerListsResult struct {
+	Allow []string `json:"allow"`
+	Deny  []string `json:"deny"`
 }
 
 // NetworkKeyRequest asks for the key of the private network.

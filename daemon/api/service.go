@@ -464,12 +464,23 @@ type PeersResult struct {
 	Peers []PeerInfo `json:"peers"`
 }
 
-// PeerInfo describes one connection.
+// PeerInfo describes one peer.
 type PeerInfo struct {
 	PeerID    string   `json:"peer_id"`
-	Addrs     []string `json:"addrs"`
-	Direction string   `json:"direction"` // in or out
+	Connected bool     `json:"connected"`
+	Addrs     []string `json:"addrs"`     // remote ends; where not connected, where it was reached
+	Direction string   `json:"direction"` // in or out; empty where not connected
 	LatencyMS float64  `json:"latency_ms"`
+	Relayed   bool     `json:"relayed"` // through a relay alone, which carries no corpora
+	Joined    bool     `json:"joined"`  // by the owner: it is connected to again when it is gone
+	// Corpora are origins that the peer said it serves.
+	Corpora   []string   `json:"corpora"`
+	BytesIn   int64      `json:"bytes_in"` // of corpora, since the daemon started
+	BytesOut  int64      `json:"bytes_out"`
+	LimitsHit int        `json:"limits_hit"` // requests and streams beyond the limits
+	Score     int        `json:"score"`      // 0 is good, -100 is kept away
+	AwayUntil *time.Time `json:"away_until,omitempty"`
+	LastSeen  *time.Time `json:"last_seen,omitempty"`
 }
 
 // JoinResult names the peer that was reached.

@@ -1,0 +1,181 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
+)
+
+func infoOf(t testing.TB, p *Peer, id string) (Info, bool) {
+	t.Helper()
+	known := p.Known()
+	i := slices.IndexFunc(known, func(k Info) bool { return k.ID == id })
+	if i < 0 {
+		return Info{}, false
+	}
+	return known[i], true
+}
+
+func TestAPeerThatSendsBadBytesIsKeptAway(t *testing.T) {
+	a, b := newNode(t).up(nil), newNode(t).up(listenTCP)
+	a.publish("main", entriesOf(t, "doc:/x", 3, 300)...)
+	change, _ := changing(ofKind(kindCheckpoint), func(b []byte) []byte { return bytes.ToUpper(b) })
+	evil := newRelay(t, a, change)
+	id := evil.host.ID().String()
+	if _, err := b.peer.Sync(t.Context(), evil.addr, a.origin("main"), nil); err == nil {
+		t.Fatal("a head with other bytes was taken")
+	}
+	for range 2 { // by ID, not by address: naming it anew would forgive it
+		if _, err := b.peer.Sync(t.Context(), id, a.origin("main"), nil); err == nil {
+			t.Fatal("a head with other bytes was taken")
+		}
+	}
+	info, _ := infoOf(t, b.peer, id)
+	if info.Score != -awayAt || info.AwayUntil.Before(time.Now()) {
+		t.Errorf("after bad bytes: %+v, want it kept away", info)
+	}
+	await(t, "its connections are closed", func() bool { return len(b.peer.Peers()) == 0 })
+	// It is not let in either, until the owner names it again.
+	to, err := libpeer.AddrInfoFromString(b.addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = evil.host.Connect(t.Context(), *to)
+	await(t, "it is not connected", func() bool { return len(b.peer.Peers()) == 0 })
+	if _, err2 := b.peer.Sync(t.Context(), id, a.origin("main"), nil); err2 == nil {
+		t.Errorf("it is asked again: %v, %v", err, err2)
+	}
+	if _, err := b.peer.Join(t.Context(), evil.addr); err != nil {
+		t.Errorf("the owner's own join: %v", err)
+	}
+}
+
+func TestAFlooderIsKeptAwayAndOthersAreServed(t *testing.T) {
+	a := newNode(t).up(listenTCP, func(c *Config) { c.Serve = ServeConfig{Rate: 1, Burst: missCost} })
+	a.publish("main", entriesOf(t, "doc:/x", 3, 300)...)
+	flooder, id := rawHost(t, a)
+	s, err := flooder.NewStream(t.Context(), id, ProtocolID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SetDeadline(time.Now().Add(60 * time.Second))
+	for range 3 * awayAt * 10 {
+		if err = ask(s, "corpora"); err != nil && err.Error() != "status 429" {
+			break
+		}
+	}
+	await(t, "the flooder is gone", func() bool { return len(a.peer.Peers()) == 0 })
+	info, ok := infoOf(t, a.peer, flooder.ID().String())
+	if !ok || info.LimitsHit < awayAt || info.Score != -awayAt {
+		t.Errorf("the flooder: %+v", info)
+	}
+	if res := newNode(t).up(nil).sync(a.addr(), a.origin("main")); res.Documents != 3 {
+		t.Errorf("sync beside the flood = %+v", res)
+	}
+}
+
+func TestListsCountAtOnce(t *testing.T) {
+	table := newTable("")
+	a := newNode(t).up(listenTCP, func(c *Config) { c.Table = table })
+	b := newNode(t).up(listenTCP)
+	join := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		_, err := b.peer.Join(ctx, a.addr())
+		return err
+	}
+	for _, step := range []struct {
+		list   List
+		entry  string
+		remove bool
+		want   bool
+	}{
+		{ListDeny, b.id, false, false}, {ListDeny, b.id, true, true},
+		{ListDeny, "127.0.0.0/8", false, false}, {ListDeny, "127.0.0.0/8", true, true},
+		{ListAllow, testPeer, false, false}, {ListAllow, b.id, false, true}, {ListAllow, b.id, true, false},
+	} {
+		edit := table.Put
+		if step.remove {
+			edit = table.Drop
+		}
+		if err := errors.Join(edit(step.list, step.entry), a.peer.Recheck()); err != nil {
+			t.Fatal(err)
+		}
+		if !step.want {
+			await(t, "the connection is closed", func() bool { return len(a.peer.Peers()) == 0 && len(b.peer.Peers()) == 0 })
+		}
+		if err := join(); (err == nil) != step.want {
+			t.Errorf("%+v: join = %v", step, err)
+		}
+	}
+	if err := table.Put(ListDeny, "127.0.0.1/8"); !errors.Is(err, ErrAddress) {
+		t.Errorf("a network with host bits: %v", err)
+	}
+	if err := table.Drop(ListDeny, b.id); !errors.Is(err, ErrNotListed) {
+		t.Errorf("what is not listed: %v", err)
+	}
+}
+
+func TestJoinedPeersAreConnectedToAgainUntilTheyAreLeft(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "peers.json")
+	with := func(c *Config) { c.Table, c.Reconnect = tableAt(t, path), true }
+	a := newNode(t).up(listenTCP)
+	b := newNode(t).up(nil, with)
+	if _, err := b.peer.Join(t.Context(), a.addr()); err != nil {
+		t.Fatal(err)
+	}
+	again := func() {
+		t.Helper()
+		if err := b.peer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.up(nil, with)
+	}
+	again()
+	await(t, "connected after a restart", func() bool { return len(b.peer.Peers()) == 1 })
+	// The other side drops the connection, and it comes back.
+	was := b.peer.host.Network().ConnsToPeer(a.peer.id.id)[0]
+	a.peer.host.Network().ClosePeer(b.peer.id.id)
+	await(t, "connected anew", func() bool {
+		now := b.peer.host.Network().ConnsToPeer(a.peer.id.id)
+		return len(now) == 1 && now[0].ID() != was.ID()
+	})
+	if id, err := b.peer.Leave(a.addr()); err != nil || id != a.id {
+		t.Fatal(id, err)
+	}
+	if info, _ := infoOf(t, b.peer, a.id); info.Joined || info.Connected {
+		t.Errorf("after leaving: %+v", info)
+	}
+	again()
+	if joined := b.peer.table.joinedPeers(); len(joined) != 0 {
+		t.Errorf("after leaving and a restart %v are joined", joined)
+	}
+	if _, err := b.peer.Leave(testPeer); !errors.Is(err, ErrNotConnected) {
+		t.Errorf("leave of a peer that was never there: %v", err)
+	}
+}
+
+func TestBytesAndCorporaOfAPeerAreListed(t *testing.T) {
+	a, b := newNode(t).up(listenTCP), newNode(t).up(nil)
+	a.publish("main", entriesOf(t, "doc:/x", 20, 3000)...)
+	if _, err := b.peer.Join(t.Context(), a.addr()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.peer.Corpora(t.Context(), a.id); err != nil {
+		t.Fatal(err)
+	}
+	b.sync(a.id, "main")
+	at, of := b.peer.Peers()[0], a.peer.Peers()[0]
+	if !slices.Equal(at.Corpora, []string{a.origin("main")}) || at.BytesIn < 10_000 || at.BytesOut == 0 || !at.Joined || at.Seen.IsZero() {
+		t.Errorf("at the follower: %+v", at)
+	}
+	if of.BytesOut < at.BytesIn || of.Joined || of.Score != 0 {
+		t.Errorf("at the publisher: %+v; the follower received %d", of, at.BytesIn)
+	}
+}
