@@ -35,6 +35,9 @@ type Config struct {
 		// PrivateNetwork refuses to start without keys/network.key. Default: the
 		// node is in a private network where that file is there.
 		PrivateNetwork bool `toml:"private_network"`
+		// LAN finds peers in the local network and lets them find this node, by
+		// multicast DNS. Default: false.
+		LAN bool `toml:"lan"`
 		// HolePunching lets relays bring this node and others together and asks
 		// peers which of our addresses they can reach. Default: false.
 		HolePunching bool `toml:"hole_punching"`
@@ -93,6 +96,8 @@ format = 1
 # heads_every_minutes = 30
 # Refuse to start outside a private network (arborist peer network-key).
 # private_network = false
+# Find peers in the local network, and be found there.
+# lan = false
 # Reach peers behind routers and firewalls; docs/privacy.md says what that tells whom.
 # hole_punching = false
 # relays = ["/ip4/192.0.2.1/tcp/4707/p2p/12D3KooW…"]

@@ -60,6 +60,7 @@ func (n *Node) startNet(listen []string) error {
 	p, err := peer.New(peer.Config{
 		Serve: peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries},
 		KeyFile: n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived, Log: n.log,
+		LAN:   n.cfg.Peer.LAN && len(listen) > 0,
 		Table: table, Reconnect: len(listen) > 0, // a command that is over in a moment joins nobody
 		Reach: peer.ReachConfig{HolePunching: n.cfg.Peer.HolePunching, Relays: n.cfg.Peer.Relays, RelayService: n.cfg.Peer.RelayService},
 	}, n.shared)

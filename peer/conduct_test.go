@@ -141,7 +141,10 @@ func TestJoinedPeersAreConnectedToAgainUntilTheyAreLeft(t *testing.T) {
 	await(t, "connected after a restart", func() bool { return len(b.peer.Peers()) == 1 })
 	// The other side drops the connection, and it comes back.
 	was := b.peer.host.Network().ConnsToPeer(a.peer.id.id)[0]
-	a.peer.host.Network().ClosePeer(b.peer.id.id)
+	await(t, "the connection is dropped", func() bool {
+		a.peer.host.Network().ClosePeer(b.peer.id.id) // nothing to close before it has heard of it
+		return was.IsClosed()
+	})
 	await(t, "connected anew", func() bool {
 		now := b.peer.host.Network().ConnsToPeer(a.peer.id.id)
 		return len(now) == 1 && now[0].ID() != was.ID()

@@ -29,6 +29,9 @@ type Config struct {
 	NetworkKeyFile string
 	// Reach says how peers behind address translation are reached. Zero: not.
 	Reach ReachConfig
+	// LAN announces this node in the local network by multicast DNS, and
+	// connects to others that do.
+	LAN bool
 	// Table is what is remembered of peers. It stays the caller's, and may be
 	// given to one node at a time. Nil: nothing is, after the end.
 	Table *Table

@@ -85,13 +85,33 @@ func (p *Peer) connect(ctx context.Context, info libpeer.AddrInfo) error {
 	p.gater.want(info)
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
+	if err := p.dial(ctx, info); err != nil {
+		return err
+	}
+	err := p.meet(ctx, info.ID)
+	if err != nil && ctx.Err() == nil && p.host.Network().Connectedness(info.ID) == network.NotConnected {
+		// What was there was the end of an earlier connection, as to a daemon
+		// that was started again.
+		if err = p.dial(ctx, info); err == nil {
+			err = p.meet(ctx, info.ID)
+		}
+	}
+	return err
+}
+
+func (p *Peer) dial(ctx context.Context, info libpeer.AddrInfo) error {
 	if err := p.host.Connect(ctx, info); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	if err := p.speaks(ctx, info.ID); err != nil {
+	return nil
+}
+
+// meet checks that a peer speaks our protocol and measures the latency.
+func (p *Peer) meet(ctx context.Context, id libpeer.ID) error {
+	if err := p.speaks(ctx, id); err != nil {
 		return err
 	}
-	return p.measure(ctx, info.ID)
+	return p.measure(ctx, id)
 }
 
 // measure has libp2p record the latency. A peer without ping is none the worse;

@@ -79,14 +79,25 @@ func New(cfg Config, shared *shard.Shared) (*Peer, error) {
 	p.handler = handler
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
 	p.server = serveStreams(h, p.handler, p.traffic)
-	if err := p.announce(); err != nil {
-		return nil, errors.Join(err, p.Close())
-	}
-	p.calls.Go(p.keepConnected)
-	if err := listenOn(h, cfg.Listen); err != nil {
+	if err := p.start(); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
+}
+
+// start listens, and then does what this node does by itself.
+func (p *Peer) start() error {
+	if err := p.announce(); err != nil {
+		return err
+	}
+	if err := listenOn(p.host, p.cfg.Listen); err != nil {
+		return err
+	}
+	p.calls.Go(p.keepConnected)
+	if p.cfg.LAN {
+		p.calls.Go(p.runLAN)
+	}
+	return nil
 }
 
 // Close ends every call in progress, whose synced documents stay, and every
