@@ -12,7 +12,7 @@ ARB     := $(BIN)/arborist
 CONCURRENT := ./ingest ./ingest/source ./shard/... ./crawl/... ./peer/... ./daemon/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race crash bench lint fmt crawl-ingest query
+.PHONY: help build demo test race crash bench lint fmt crawl-ingest recrawl-check query
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -46,6 +46,10 @@ crawl-ingest: build ## URL=… [DEPTH=2 MAX=0 FAST=1]: crawl a site into the pri
 	@test -n "$(URL)" || { echo "say which site: make crawl-ingest URL=https://example.org/"; exit 2; }
 	$(ARB) init
 	$(ARB) crawl --ingest --seed-url '$(URL)' --depth $(or $(DEPTH),2) --max-pages $(or $(MAX),0) $(if $(FAST),--fast)
+
+recrawl-check: build ## DOMAIN=… [UPDATE=1]: which crawled pages are fresh, stale, gone or unreachable
+	@test -n "$(DOMAIN)" || { echo "say which host: make recrawl-check DOMAIN=example.org"; exit 2; }
+	@$(ARB) crawler recrawl-check --domain '$(DOMAIN)' $(if $(UPDATE),--update)
 
 query: build ## Q=…: search everything on this machine
 	@test -n "$(Q)" || { echo "say what to look for: make query Q='merkle proof'"; exit 2; }

@@ -54,6 +54,7 @@ import (
 
 	"arborist/crawl/egress"
 	"arborist/crawl/fetch"
+	"arborist/crawl/internal/crawldb"
 	"arborist/crawl/internal/links"
 	"arborist/crawl/internal/weburl"
 	"arborist/ingest"
@@ -140,7 +141,11 @@ type Crawler struct {
 	fetcher fetch.Fetcher
 	close   func() error // of a fetcher of our own
 	report  Report
+	gone    []crawldb.Check // addresses that answered 404 or 410, up to maxGone
 }
+
+// maxGone bounds the addresses that are held to mark stored pages.
+const maxGone = 100_000
 
 var _ ingest.Source = (*Crawler)(nil)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"arborist/crawl/internal/crawldb"
 	"arborist/document"
@@ -54,6 +55,12 @@ func (p *Private) Put(ctx context.Context, entries []document.Entry) ([]document
 // close it, and must hand it to nothing that a peer can reach.
 func (p *Private) File() *shard.File { return p.db.File() }
 
+// GoneSince says since when a stored page is gone from its site, and false where
+// it is not, as far as is known. It stays stored.
+func (p *Private) GoneSince(ctx context.Context, url string) (time.Time, bool, error) {
+	return p.db.GoneSince(ctx, url)
+}
+
 // Close closes the database.
 func (p *Private) Close() error { return p.db.Close() }
 
@@ -92,6 +99,12 @@ func (c *Crawler) Ingest(ctx context.Context, cfg ingest.Config, progress func(i
 		if !errors.Is(f.Err, context.Canceled) && !errors.Is(f.Err, context.DeadlineExceeded) {
 			urls = append(urls, f.URI)
 		}
+	}
+	// Pages that are stored, and that this crawl found gone, are marked.
+	if marked, e := c.cfg.Store.db.MarkGone(context.WithoutCancel(ctx), c.gone); e != nil {
+		err = errors.Join(err, e)
+	} else {
+		c.report.Gone = marked
 	}
 	if len(urls) > 0 {
 		err = errors.Join(err, c.cfg.Store.db.Unreadable(context.WithoutCancel(ctx), urls))

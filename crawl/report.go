@@ -10,6 +10,7 @@ type Report struct {
 	Earlier int // of these, fetched before the crawl was resumed
 	NoIndex int // pages that ask not to be kept, and were not
 
+	Gone      int // stored pages that were found gone, and marked
 	Redirects int // answers that led elsewhere
 	Requests  int // made in this run, robots.txt included
 

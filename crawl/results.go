@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
+	"arborist/crawl/internal/crawldb"
 	"arborist/crawl/internal/frontier"
 )
 
@@ -67,6 +69,9 @@ func (r *run) note(v visited) {
 		if u, err := r.c.parser.Parse(v.entry.URL); err == nil {
 			r.traps.brought(u, v.looks)
 		}
+	}
+	if gone := v.status == http.StatusNotFound || v.status == http.StatusGone; gone && r.keeps && len(r.c.gone) < maxGone {
+		r.c.gone = append(r.c.gone, crawldb.Check{URL: v.entry.URL, At: time.Now(), Status: v.status, Reason: v.reason})
 	}
 	answered := v.state == frontier.Done || v.state == frontier.Failed && v.status >= http.StatusBadRequest
 	if answered && r.c.cfg.Visit != nil {

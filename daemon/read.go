@@ -56,7 +56,11 @@ func (n *Node) Show(ctx context.Context, rootOrURI string) (res api.ShowResult, 
 	if err != nil && !errors.Is(err, shard.ErrNotFound) && !errors.Is(err, shard.ErrBroken) {
 		return res, explain(err)
 	}
-	res.Locations = append(versions(shared, sourceShared), versions(private, sourceCrawl)...)
+	ours, err := n.privateVersions(ctx, versions(private, sourceCrawl))
+	if err != nil {
+		return res, err
+	}
+	res.Locations = append(versions(shared, sourceShared), ours...)
 	files, _, release := n.attached.acquire()
 	defer release()
 	for _, f := range files {
@@ -92,7 +96,11 @@ func (n *Node) History(ctx context.Context, uri string) (res api.HistoryResult, 
 	if err != nil && !errors.Is(err, shard.ErrNotFound) && !errors.Is(err, shard.ErrBroken) {
 		return res, explain(err)
 	}
-	res = api.HistoryResult{URI: uri, Versions: append(versions(shared, sourceShared), versions(private, sourceCrawl)...)}
+	ours, err := n.privateVersions(ctx, versions(private, sourceCrawl))
+	if err != nil {
+		return res, err
+	}
+	res = api.HistoryResult{URI: uri, Versions: append(versions(shared, sourceShared), ours...)}
 	if len(res.Versions) == 0 {
 		return api.HistoryResult{}, api.NewError(api.CodeNotFound, fmt.Errorf("nothing is known of %q", uri), "find it with: arborist query WORDS")
 	}

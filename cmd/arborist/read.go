@@ -92,6 +92,9 @@ func printVersions(l *lines, versions []api.Version) {
 		if place == "" {
 			place = "private"
 		}
+		if v.GoneSince != nil {
+			place += ", gone from its site since " + v.GoneSince.Format("2006-01-02 15:04:05")
+		}
 		l.printf("%-10s %s  %s  %s  %s", state, v.FetchedAt.Format("2006-01-02 15:04:05"), v.Root, v.URI, place)
 	}
 }

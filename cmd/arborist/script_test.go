@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -135,7 +136,21 @@ func testSite(t *testing.T) string {
 		"/binary":       "\x7fELF\x00\x01\x02",
 		"/secret/start": `<p>never fetched</p>`,
 	}
+	var changing, going atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/lasting": // leads to one that changes each time, and one that is there once
+			fmt.Fprint(w, `<title>Lasting</title><p>What lasts.</p><a href="/changing">a</a><a href="/going">b</a>`)
+			return
+		case "/changing":
+			fmt.Fprintf(w, "<title>Changing</title><p>This was asked for %d times.</p>", changing.Add(1))
+			return
+		case "/going":
+			if going.Add(1) == 1 {
+				fmt.Fprint(w, "<title>Going</title><p>This is there once.</p>")
+				return
+			}
+		}
 		if r.URL.Path == "/down" {
 			http.Error(w, "down", http.StatusServiceUnavailable)
 			return

@@ -37,6 +37,10 @@ type Request struct {
 	// With either, the answer may be a 304.
 	ETag, Modified string
 
+	// Head asks for the header alone: the answer has no body. The plain fetcher
+	// honours it; what renders pages gets them whole.
+	Head bool
+
 	// AnyType reads the body whatever its content type.
 	AnyType bool
 

@@ -139,8 +139,12 @@ func (h *HTTP) Fetch(ctx context.Context, req Request) (Response, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 
+	method := http.MethodGet
+	if req.Head {
+		method = http.MethodHead
+	}
 	hreq := (&http.Request{
-		Method:     http.MethodGet,
+		Method:     method,
 		URL:        target.url,
 		Host:       target.url.Host,
 		Header:     h.header(req),

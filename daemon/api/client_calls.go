@@ -16,6 +16,11 @@ func (c *Client) Crawl(ctx context.Context, req CrawlRequest, fn ProgressFunc) (
 	return follow[CrawlResult](ctx, c, pathCrawl, req, fn)
 }
 
+// Recheck implements [Ingester].
+func (c *Client) Recheck(ctx context.Context, req RecheckRequest, fn ProgressFunc) (RecheckResult, error) {
+	return follow[RecheckResult](ctx, c, pathRecheck, req, fn)
+}
+
 // Export implements [Carrier].
 func (c *Client) Export(ctx context.Context, req ExportRequest, fn ProgressFunc) (ExportResult, error) {
 	return follow[ExportResult](ctx, c, pathExport, req, fn)

@@ -21,6 +21,7 @@ func Handler(s Service) http.Handler {
 
 	handle(pathAdd, long(s.Add))
 	handle(pathCrawl, long(s.Crawl))
+	handle(pathRecheck, long(s.Recheck))
 	handle(pathPeerSync, long(s.Sync))
 	handle(pathQuery, short(s.Query))
 	handle(pathProve, short(s.Prove))

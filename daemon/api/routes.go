@@ -8,6 +8,7 @@ const Revision = "v1"
 const (
 	pathAdd         = "/add"
 	pathCrawl       = "/crawl"
+	pathRecheck     = "/crawl/recheck"
 	pathQuery       = "/query"
 	pathProve       = "/prove"
 	pathText        = "/text"

@@ -30,12 +30,14 @@ type Service interface {
 	Keeper
 }
 
-// An Ingester brings documents in. Both methods report progress to fn, which
+// An Ingester brings documents in. Its methods report progress to fn, which
 // may be nil and is never called concurrently. A document that fails is listed
 // in the result and stops nothing.
 type Ingester interface {
 	Add(ctx context.Context, req AddRequest, fn ProgressFunc) (AddResult, error)
 	Crawl(ctx context.Context, req CrawlRequest, fn ProgressFunc) (CrawlResult, error)
+	// Recheck looks at crawled pages again. What it finds of each is told to fn.
+	Recheck(ctx context.Context, req RecheckRequest, fn ProgressFunc) (RecheckResult, error)
 }
 
 // A Finder finds passages and proves them.
@@ -128,6 +130,8 @@ type Progress struct {
 	Depth     int    `json:"depth,omitempty"`
 	Status    int    `json:"status,omitempty"` // HTTP status of Item
 	Discovery bool   `json:"discovery,omitempty"`
+
+	Page *CheckedPage `json:"page,omitempty"` // of Recheck
 }
 
 // AddRequest asks to ingest files and folders.
@@ -332,6 +336,8 @@ type Version struct {
 	// Replaced: another document took its place. What is neither current nor
 	// replaced was withdrawn.
 	Replaced bool `json:"replaced,omitempty"`
+	// GoneSince: the site has had no such page since then, as far as is known.
+	GoneSince *time.Time `json:"gone_since,omitempty"`
 }
 
 // CorporaResult lists corpora.

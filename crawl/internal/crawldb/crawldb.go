@@ -125,7 +125,7 @@ func (db *DB) Put(ctx context.Context, entries []document.Entry) ([]document.Out
 	}
 	// The documents are durable from here on. If this fails they are put once
 	// more after the next start, which changes nothing.
-	if err := db.stored(ctx, urls); err != nil {
+	if err := errors.Join(db.stored(ctx, urls), db.back(ctx, urls)); err != nil {
 		return nil, fmt.Errorf("put: note what is stored: %w", err)
 	}
 	return outcomes, nil

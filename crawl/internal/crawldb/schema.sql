@@ -36,6 +36,20 @@ CREATE UNIQUE INDEX IF NOT EXISTS frontier_url ON frontier (crawl, url);
 CREATE INDEX IF NOT EXISTS frontier_origin ON frontier (crawl, substr(url, 1, instr(substr(url, 9), '/') + 7), depth, id) WHERE state = 0;
 DROP INDEX IF EXISTS frontier_waiting; -- of earlier versions
 
+-- What the latest check of a page found: crawler recrawl-check, and crawls that
+-- meet a stored page that is gone.
+CREATE TABLE IF NOT EXISTS checks (
+  url      TEXT PRIMARY KEY,
+  at       INTEGER NOT NULL, -- Unix milliseconds
+  state    TEXT NOT NULL,    -- fresh, stale, gone, unreachable
+  since    INTEGER NOT NULL, -- Unix milliseconds: in this state from then on
+  status   INTEGER NOT NULL, -- HTTP status, 0 where there was none
+  reason   TEXT NOT NULL,
+  root     BLOB NOT NULL,    -- of the content that was checked
+  etag     TEXT NOT NULL,    -- the server's newest validators for that content
+  modified TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Pages as they came, from the fetch until their document is stored.
 CREATE TABLE IF NOT EXISTS spool (
   entry        INTEGER PRIMARY KEY REFERENCES frontier (id),

@@ -40,6 +40,7 @@ func Links(title string, hrefs ...string) Page {
 
 // A Hit is one request.
 type Hit struct {
+	Method string
 	Target string // path and query
 	Host   string
 	At     time.Time
@@ -77,7 +78,7 @@ func (s *Site) Set(target string, p Page) {
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	target := r.URL.RequestURI()
 	s.mu.Lock()
-	s.hits = append(s.hits, Hit{Target: target, Host: r.Host, At: time.Now(), Header: r.Header.Clone()})
+	s.hits = append(s.hits, Hit{Method: r.Method, Target: target, Host: r.Host, At: time.Now(), Header: r.Header.Clone()})
 	p, found := s.pages[target]
 	s.mu.Unlock()
 	switch {

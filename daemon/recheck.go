@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"arborist/crawl"
+	"arborist/daemon/api"
+)
+
+// Recheck implements [api.Ingester].
+func (n *Node) Recheck(ctx context.Context, req api.RecheckRequest, fn api.ProgressFunc) (res api.RecheckResult, err error) {
+	if req.Limit < 0 {
+		return res, api.NewError(api.CodeUsage, fmt.Errorf("recrawl-check: a limit of %d pages", req.Limit), "give a number over 0, or none for all pages")
+	}
+	if err := n.writable(); err != nil {
+		return res, err
+	}
+	var all crawl.Config
+	n.introduce(&all)
+	cfg := crawl.RecheckConfig{
+		Host: req.Domain, Limit: req.Limit, Update: req.Update, Fast: req.Fast,
+		UserAgent: all.UserAgent, RobotsTTL: all.RobotsTTL,
+		Fetcher: crawl.FetcherKind(cmp.Or(req.Fetcher, n.cfg.Crawl.Fetcher)), ChromiumPath: n.cfg.Crawl.Chromium,
+	}
+	if cfg.Delay, err = spacing(req.RPS); err != nil {
+		return res, err
+	}
+	if cfg.AllowNets, err = networks(req.AllowNet); err != nil {
+		return res, err
+	}
+	var pages int64
+	cfg.Each = func(c crawl.Checked) {
+		pages++
+		if c.Updated {
+			res.Updated++
+		}
+		if fn != nil {
+			fn(api.Progress{Stage: "check", Done: pages, Item: c.URL, Page: &api.CheckedPage{
+				URL: c.URL, State: c.State, Status: c.Status, Reason: c.Reason, Updated: c.Updated, MovedTo: c.MovedTo,
+			}})
+		}
+	}
+	states, err := n.private.Recheck(ctx, cfg)
+	res.Fresh, res.Stale, res.Gone, res.Unreachable = states[crawl.Fresh], states[crawl.Stale], states[crawl.Gone], states[crawl.Unreachable]
+	if errors.Is(err, crawl.ErrNoPages) {
+		return res, api.NewError(api.CodeNotFound, err, "crawl some first: arborist crawl --seed-url URL --ingest")
+	}
+	return res, explain(err)
+}
+
+// privateVersions gives versions of the crawl db, with a mark on those whose
+// page is gone.
+func (n *Node) privateVersions(ctx context.Context, found []api.Version) ([]api.Version, error) {
+	for i, v := range found {
+		if !v.Current {
+			continue
+		}
+		since, gone, err := n.private.GoneSince(ctx, v.URI)
+		if err != nil {
+			return nil, explain(err)
+		}
+		if gone {
+			found[i].GoneSince = &since
+		}
+	}
+	return found, nil
+}
