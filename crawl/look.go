@@ -291,7 +291,7 @@ func (l *looking) put(ctx context.Context, at weburl.URL, resp fetch.Response) e
 
 // forbidden reports whether a page asks not to be kept.
 func (l *looking) forbidden(u weburl.URL, resp fetch.Response) bool {
-	finder := links.NewFinder(l.parser, token(l.cfg.UserAgent), links.Limits{})
+	finder := links.NewFinder(l.parser, token(l.cfg.Crawl.UserAgent), links.Limits{})
 	if isHTML(resp.ContentType, resp.Body) {
 		return finder.Find(links.Page{URL: u, ContentType: resp.ContentType, Body: resp.Body, RobotsTag: resp.RobotsTag}).NoIndex
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"arborist/crawl/egress"
 	"arborist/crawl/fetch"
@@ -37,15 +35,9 @@ type RecheckConfig struct {
 	Limit  int    // pages at most, those whose check is longest ago first; 0: all
 	Update bool   // fetch stale pages again and store what changed
 
-	// As in [Config].
-	Fast         bool
-	Workers      int
-	Delay        time.Duration
-	AllowNets    []netip.Prefix
-	UserAgent    string
-	RobotsTTL    time.Duration
-	Fetcher      FetcherKind
-	ChromiumPath string
+	// Crawl says how pages are asked for: its pace, user agent, networks and
+	// fetcher count, nothing else of it does.
+	Crawl Config
 
 	// Each, if not nil, is called for each page, never concurrently. What it is
 	// told is durable.
@@ -115,18 +107,15 @@ func (r *recheck) host() (string, error) {
 
 // open makes the fetchers: nothing but the hosts of the pages is contacted.
 func (r *recheck) open(pages map[string][]int64) (closeAll func() error, err error) {
-	guard := &egress.Guard{Nets: r.cfg.AllowNets}
+	guard := &egress.Guard{Nets: r.cfg.Crawl.AllowNets}
 	for origin := range pages {
 		if u, err := r.parser.Parse(origin + "/"); err == nil {
 			guard.Hosts = append(guard.Hosts, strings.Trim(u.Host(), "[]"))
 			guard.Ports = append(guard.Ports, u.Port())
 		}
 	}
-	cfg := withDefaults(Config{
-		Fast: r.cfg.Fast, Workers: r.cfg.Workers, Delay: r.cfg.Delay, UserAgent: r.cfg.UserAgent,
-		RobotsTTL: r.cfg.RobotsTTL, Fetcher: r.cfg.Fetcher, ChromiumPath: r.cfg.ChromiumPath,
-	})
-	r.cfg.Workers = cfg.Workers
+	cfg := withDefaults(r.cfg.Crawl)
+	r.cfg.Crawl = cfg
 	plain := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: max(cfg.Workers, politeAtOnce)})
 	own, closeAll, err := (&Crawler{cfg: cfg}).ownFetcher(guard, plain)
 	if err != nil {
@@ -167,8 +156,8 @@ func (r *recheck) run(ctx context.Context, pages map[string][]int64) (map[string
 			}
 		})
 		atOnce := 1
-		if r.cfg.Fast {
-			atOnce = min(r.cfg.Workers, len(ids))
+		if r.cfg.Crawl.Fast {
+			atOnce = min(r.cfg.Crawl.Workers, len(ids))
 		}
 		for range atOnce {
 			workers.Go(func() { r.work(ctx, next, silence, found, cancel) })

@@ -72,7 +72,7 @@ func (w rechecked) check(t *testing.T, change ...func(*RecheckConfig)) (states m
 	t.Helper()
 	w.site.Forget()
 	states = map[string]Checked{}
-	cfg := RecheckConfig{Fast: true, Workers: 1, AllowNets: loopback, Each: func(c Checked) { states[strings.TrimPrefix(c.URL, w.base)] = c }}
+	cfg := RecheckConfig{Crawl: Config{Fast: true, Workers: 1, AllowNets: loopback}, Each: func(c Checked) { states[strings.TrimPrefix(c.URL, w.base)] = c }}
 	for _, fn := range change {
 		fn(&cfg)
 	}
@@ -272,7 +272,7 @@ func TestARecheckHasALimitAndAHost(t *testing.T) {
 		}
 	}
 	for h, want := range map[string]error{"127.0.0.2": ErrNoPages, "127.0.0.1:1": ErrNoPages, "27.0.0.1": ErrNoPages, "http://x/": ErrHost, "a b": ErrHost} {
-		if _, err := w.p.Recheck(t.Context(), RecheckConfig{Host: h, AllowNets: loopback}); !errors.Is(err, want) {
+		if _, err := w.p.Recheck(t.Context(), RecheckConfig{Host: h, Crawl: Config{AllowNets: loopback}}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", h, err, want)
 		}
 	}
@@ -286,7 +286,7 @@ func TestARecheckThatIsCancelledKeepsWhatItTold(t *testing.T) {
 	w := crawledSite(t, pages)
 	ctx, cancel := context.WithCancel(t.Context())
 	told := 0
-	_, err := w.p.Recheck(ctx, RecheckConfig{Fast: true, Workers: 1, AllowNets: loopback, Each: func(Checked) {
+	_, err := w.p.Recheck(ctx, RecheckConfig{Crawl: Config{Fast: true, Workers: 1, AllowNets: loopback}, Each: func(Checked) {
 		if told++; told == 5 {
 			cancel()
 		}

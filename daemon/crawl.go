@@ -76,21 +76,11 @@ const classUnreadable = "unreadable"
 
 func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl.Config, err error) {
 	var pages int64
-	cfg = crawl.Config{
-		Seed: req.SeedURL, Depth: req.Depth, MaxPages: req.MaxPages, Fast: req.Fast,
-		AllowHosts: req.AllowHost, Resume: req.Resume,
-		Fetcher: crawl.FetcherKind(cmp.Or(req.Fetcher, n.cfg.Crawl.Fetcher)), ChromiumPath: n.cfg.Crawl.Chromium,
-	}
-	n.introduce(&cfg)
-	if cfg.Delay, err = spacing(req.RPS); err != nil {
+	cfg, err = n.asking(req.Fetcher, req.Fast, req.RPS, req.AllowNet)
+	if err != nil {
 		return cfg, err
 	}
-	if cfg.Fetcher == crawl.Hosted {
-		cfg.HostedURL = n.cfg.Crawl.HostedURL
-		if cfg.HostedKey, err = hostedKey(n.cfg.Crawl.HostedKeyFile); err != nil {
-			return cfg, err
-		}
-	}
+	cfg.Seed, cfg.Depth, cfg.MaxPages, cfg.AllowHosts, cfg.Resume = req.SeedURL, req.Depth, req.MaxPages, req.AllowHost, req.Resume
 	// A crawl that only lists URLs leaves nothing behind.
 	if req.Ingest {
 		cfg.Store = n.private
@@ -103,18 +93,31 @@ func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl
 			fn(api.Progress{Stage: "page", Done: pages, Item: v.URL, Depth: v.Depth, Status: v.Status})
 		}
 	}
-	cfg.AllowNets, err = networks(req.AllowNet)
-	return cfg, err
+	return cfg, nil
 }
 
-// introduce gives a crawl its name, and what config.toml says of all crawls.
-func (n *Node) introduce(cfg *crawl.Config) {
+// asking says how web servers are asked: as the request wants it, else as
+// config.toml has it.
+func (n *Node) asking(fetcher string, fast bool, rps float64, nets []string) (cfg crawl.Config, err error) {
 	c := n.cfg.Crawl
-	cfg.UserAgent = c.UserAgent
+	cfg = crawl.Config{
+		Fast: fast, UserAgent: c.UserAgent, Tracking: c.Tracking, RobotsTTL: time.Duration(c.RobotsTTLMinutes) * time.Minute,
+		Fetcher: crawl.FetcherKind(cmp.Or(fetcher, c.Fetcher)), ChromiumPath: c.Chromium,
+	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = fetch.UserAgent("", c.Contact)
 	}
-	cfg.Tracking, cfg.RobotsTTL = c.Tracking, time.Duration(c.RobotsTTLMinutes)*time.Minute
+	if cfg.Delay, err = spacing(rps); err != nil {
+		return cfg, err
+	}
+	if cfg.AllowNets, err = networks(nets); err != nil {
+		return cfg, err
+	}
+	if cfg.Fetcher == crawl.Hosted {
+		cfg.HostedURL = c.HostedURL
+		cfg.HostedKey, err = hostedKey(c.HostedKeyFile)
+	}
+	return cfg, err
 }
 
 // spacing gives the time between requests for a rate; 0 is none given.

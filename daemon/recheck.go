@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,17 +17,8 @@ func (n *Node) Recheck(ctx context.Context, req api.RecheckRequest, fn api.Progr
 	if err := n.writable(); err != nil {
 		return res, err
 	}
-	var all crawl.Config
-	n.introduce(&all)
-	cfg := crawl.RecheckConfig{
-		Host: req.Domain, Limit: req.Limit, Update: req.Update, Fast: req.Fast,
-		UserAgent: all.UserAgent, RobotsTTL: all.RobotsTTL,
-		Fetcher: crawl.FetcherKind(cmp.Or(req.Fetcher, n.cfg.Crawl.Fetcher)), ChromiumPath: n.cfg.Crawl.Chromium,
-	}
-	if cfg.Delay, err = spacing(req.RPS); err != nil {
-		return res, err
-	}
-	if cfg.AllowNets, err = networks(req.AllowNet); err != nil {
+	cfg := crawl.RecheckConfig{Host: req.Domain, Limit: req.Limit, Update: req.Update}
+	if cfg.Crawl, err = n.asking(req.Fetcher, req.Fast, req.RPS, req.AllowNet); err != nil {
 		return res, err
 	}
 	var pages int64

@@ -43,7 +43,7 @@ Exit code 3: some pages were unreachable.`,
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
 	f.Float64Var(&req.RPS, "rps", 0, "most requests a second to each host (0: as its robots.txt asks, else one in 2 s)")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
-	f.StringVar(&req.Fetcher, "fetcher", "", "as in crawl: http, chromium or auto; pages that were rendered must be rendered to be compared")
+	f.StringVar(&req.Fetcher, "fetcher", "", "as in crawl: http, chromium, auto or hosted; pages that were rendered must be rendered to be compared")
 	return cmd
 }
 
