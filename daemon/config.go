@@ -35,6 +35,12 @@ type Config struct {
 		// PrivateNetwork refuses to start without keys/network.key. Default: the
 		// node is in a private network where that file is there.
 		PrivateNetwork bool `toml:"private_network"`
+		// Bootstrap are nodes to enter the wide-area directory by, full
+		// multiaddrs. Default: none, and the node takes no part in it.
+		Bootstrap []string `toml:"bootstrap"`
+		// DirectoryClient keeps no records of the directory for others: for
+		// nodes that others cannot reach. Default: false.
+		DirectoryClient bool `toml:"directory_client"`
 		// LAN finds peers in the local network and lets them find this node, by
 		// multicast DNS. Default: false.
 		LAN bool `toml:"lan"`
@@ -96,6 +102,9 @@ format = 1
 # heads_every_minutes = 30
 # Refuse to start outside a private network (arborist peer network-key).
 # private_network = false
+# Nodes to enter the directory of who serves which corpus by, which then lists this node.
+# bootstrap = ["/ip4/192.0.2.1/tcp/4707/p2p/12D3KooW…"]
+# directory_client = false
 # Find peers in the local network, and be found there.
 # lan = false
 # Reach peers behind routers and firewalls; docs/privacy.md says what that tells whom.

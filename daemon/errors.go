@@ -73,6 +73,7 @@ func explanations() []explanation {
 		{peer.ErrNoService, api.CodeUnavailable, ""},
 		{peer.ErrRelayed, api.CodeUnavailable, "one side needs an address that can be reached; or sync from another peer that follows the corpus"},
 		{peer.ErrPrivateNetwork, api.CodeUsage, "give listen addresses without quic"},
+		{peer.ErrNoProvider, api.CodeNotFound, "join a peer that has it (arborist peer join), or name bootstrap peers in config.toml to look wider"},
 		{peer.ErrTable, api.CodeInvalid, "correct peers.json, or move it away: then no peer is remembered, and nobody denied"},
 		{peer.ErrListFull, api.CodeFailed, ""},
 		{peer.ErrNotListed, api.CodeNotFound, "see the lists: arborist peer deny"},

@@ -71,6 +71,23 @@ func (n *Node) LeavePeer(_ context.Context, id string) (api.JoinResult, error) {
 	return api.JoinResult{PeerID: left}, explain(err)
 }
 
+// FindCorpus implements [api.Neighbourhood].
+func (n *Node) FindCorpus(ctx context.Context, origin string) (api.FindResult, error) {
+	res := api.FindResult{Origin: origin, Peers: []api.FoundPeer{}}
+	p, err := n.network()
+	if err != nil {
+		return res, err
+	}
+	found, err := p.Find(ctx, origin)
+	if err != nil {
+		return res, explain(err)
+	}
+	for _, f := range found {
+		res.Peers = append(res.Peers, api.FoundPeer{PeerID: f.Peer, Addrs: append([]string{}, f.Addrs...), How: f.How})
+	}
+	return res, nil
+}
+
 // PeerLists implements [api.Neighbourhood]. It never brings the network up.
 func (n *Node) PeerLists(_ context.Context, req api.PeerListsRequest) (api.PeerListsResult, error) {
 	n.netMu.Lock()

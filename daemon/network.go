@@ -58,8 +58,9 @@ func (n *Node) startNet(listen []string) error {
 	}
 	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
 	p, err := peer.New(peer.Config{
-		Serve: peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries},
+		Serve:   peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries},
 		KeyFile: n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived, Log: n.log,
+		Wide:  peer.WideConfig{Bootstrap: n.cfg.Peer.Bootstrap, Client: n.cfg.Peer.DirectoryClient},
 		LAN:   n.cfg.Peer.LAN && len(listen) > 0,
 		Table: table, Reconnect: len(listen) > 0, // a command that is over in a moment joins nobody
 		Reach: peer.ReachConfig{HolePunching: n.cfg.Peer.HolePunching, Relays: n.cfg.Peer.Relays, RelayService: n.cfg.Peer.RelayService},
@@ -187,8 +188,8 @@ func (n *Node) PeerCorpora(ctx context.Context, id string) (api.CorporaResult, e
 
 // Sync implements [api.Network].
 func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFunc) (res api.SyncResult, err error) {
-	if req.From == "" || req.Corpus == "" {
-		return res, api.NewError(api.CodeUsage, errors.New("sync: peer and corpus are both needed"), "arborist peer sync PEER CORPUS")
+	if req.Corpus == "" {
+		return res, api.NewError(api.CodeUsage, errors.New("sync: no corpus named"), "arborist peer sync PEER CORPUS")
 	}
 	p, err := n.network()
 	if err != nil {
@@ -197,11 +198,17 @@ func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFun
 	if err := n.writable(); err != nil {
 		return res, err
 	}
-	got, err := p.Sync(ctx, req.From, req.Corpus, func(g peer.Progress) {
+	progress := func(g peer.Progress) {
 		if fn != nil {
 			fn(api.Progress{Stage: g.Stage, Done: int64(g.Documents), Total: int64(g.Total), Bytes: g.Bytes})
 		}
-	})
+	}
+	var got peer.SyncResult
+	if req.From == "" {
+		got, err = p.SyncFound(ctx, req.Corpus, progress)
+	} else {
+		got, err = p.Sync(ctx, req.From, req.Corpus, progress)
+	}
 	res = api.SyncResult{
 		Documents: got.Documents, Chunks: got.Chunks, Bytes: got.Bytes,
 		Verified: got.Verified, Resumed: got.Resumed,

@@ -29,6 +29,8 @@ type Config struct {
 	NetworkKeyFile string
 	// Reach says how peers behind address translation are reached. Zero: not.
 	Reach ReachConfig
+	// Wide is the node's part in the directory of who serves which corpus.
+	Wide WideConfig
 	// LAN announces this node in the local network by multicast DNS, and
 	// connects to others that do.
 	LAN bool

@@ -26,6 +26,8 @@ type gater struct {
 
 	mu     sync.Mutex
 	wanted map[libpeer.ID]wish
+	// anybody: peers that nobody named may be dialled, for the directory.
+	anybody *wish
 }
 
 // A wish allows dialling one peer.
@@ -57,6 +59,25 @@ func (g *gater) want(info libpeer.AddrInfo) {
 			g.wish(relay)
 		}
 	}
+}
+
+// openTo lets peers be dialled that nobody named; where the directory is one of
+// a local network, at private addresses too.
+func (g *gater) openTo(local bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.anybody = &wish{private: local}
+}
+
+// mayDial returns what allows dialling a peer.
+func (g *gater) mayDial(p libpeer.ID) (w wish, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w, ok = g.wanted[p]
+	if g.anybody != nil {
+		w.private = w.private || g.anybody.private
+	}
+	return w, ok || g.anybody != nil || g.relayed
 }
 
 // unwant ends what want began.
@@ -123,18 +144,14 @@ func addrIP(a ma.Multiaddr) (netip.Addr, bool) {
 
 // InterceptPeerDial implements [connmgr.ConnectionGater].
 func (g *gater) InterceptPeerDial(p libpeer.ID) bool {
-	g.mu.Lock()
-	_, wanted := g.wanted[p]
-	g.mu.Unlock()
-	return (wanted || g.relayed) && g.allowsPeer(p)
+	_, ok := g.mayDial(p)
+	return ok && g.allowsPeer(p)
 }
 
 // InterceptAddrDial implements [connmgr.ConnectionGater].
 func (g *gater) InterceptAddrDial(p libpeer.ID, a ma.Multiaddr) bool {
-	g.mu.Lock()
-	w, wanted := g.wanted[p]
-	g.mu.Unlock()
-	return (wanted || g.relayed) && (w.private || manet.IsPublicAddr(a)) && g.allowsAddr(a)
+	w, ok := g.mayDial(p)
+	return ok && (w.private || manet.IsPublicAddr(a)) && g.allowsAddr(a)
 }
 
 // InterceptAccept implements [connmgr.ConnectionGater].

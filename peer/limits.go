@@ -106,6 +106,8 @@ func scaling() rcmgr.ConcreteLimitConfig {
 	cfg.AddProtocolPeerLimit(identify.IDPush, streams(8, 8, 4<<20), none)
 	cfg.AddProtocolLimit(ping.ID, streams(64, 64, 4<<20), none)
 	cfg.AddProtocolPeerLimit(ping.ID, streams(2, 4, 1<<20), none)
+	cfg.AddProtocolLimit(wideProtocol, streams(512, 512, 32<<20), none)
+	cfg.AddProtocolPeerLimit(wideProtocol, streams(8, 8, 1<<20), none)
 	for _, p := range []protocol.ID{autonatv2.DialProtocol, autonatv2.DialBackProtocol, holepunch.Protocol, circuit.ProtoIDv2Hop, circuit.ProtoIDv2Stop} {
 		cfg.AddProtocolLimit(p, streams(relaySlots*relayCircuits, relaySlots*relayCircuits, 16<<20), none)
 		cfg.AddProtocolPeerLimit(p, streams(relayCircuits, relayCircuits, 1<<20), none)

@@ -27,6 +27,7 @@ type Peer struct {
 	server  *streamServer
 	traffic *traffic
 	table   *Table
+	wide    *wide // nil: takes no part in the directory
 	log     *slog.Logger
 
 	ctx   context.Context // ends with Close
@@ -94,6 +95,16 @@ func (p *Peer) start() error {
 		return err
 	}
 	p.calls.Go(p.keepConnected)
+	entry, err := p.cfg.Wide.entry()
+	if err != nil {
+		return err
+	}
+	if len(entry) > 0 {
+		if p.wide, err = p.openWide(entry); err != nil {
+			return err
+		}
+		p.calls.Go(p.wide.run)
+	}
 	if p.cfg.LAN {
 		p.calls.Go(p.runLAN)
 	}
@@ -108,7 +119,11 @@ func (p *Peer) Close() error {
 	p.mu.Unlock()
 	p.stop(ErrClosed)
 	p.calls.Wait()
-	return errors.Join(p.server.close(), p.host.Close(), p.table.flush(true))
+	errs := []error{p.server.close()}
+	if p.wide != nil {
+		errs = append(errs, p.wide.close())
+	}
+	return errors.Join(append(errs, p.host.Close(), p.table.flush(true))...)
 }
 
 // enter starts a call that Close ends.

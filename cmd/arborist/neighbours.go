@@ -169,3 +169,31 @@ func (a *app) peerListsCommand(list string) *cobra.Command {
 	cmd.Flags().BoolVar(&req.Remove, "remove", false, "take it off the list")
 	return cmd
 }
+
+func (a *app) peerFindCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "find CORPUS",
+		Short: "Look for peers that serve a corpus",
+		Long: "Look for peers that serve a corpus, named by its origin (PEER/NAME): among known\n" +
+			"and connected peers, and with bootstrap peers in config.toml in the wide-area\n" +
+			"directory. Those who are asked see which corpus is looked for.",
+		Example: "  arborist peer find 12D3KooW…/main",
+		Args:    args(1, 1, "CORPUS (an origin, PEER/NAME)"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.FindCorpus(cmd.Context(), words[0])
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) {
+					for _, p := range res.Peers {
+						l.printf("%s  %s", p.PeerID, p.How)
+						for _, addr := range p.Addrs {
+							l.printf("  %s", addr)
+						}
+					}
+				})
+			})
+		},
+	}
+}

@@ -14,7 +14,7 @@ func (a *app) peerCommand() *cobra.Command {
 		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerNetworkKeyCommand(), a.peerJoinCommand(), a.peerLeaveCommand(), a.peerListCommand(), a.peerListsCommand("allow"), a.peerListsCommand("deny"), a.peerCorporaCommand(), a.peerSyncCommand())
+	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerNetworkKeyCommand(), a.peerJoinCommand(), a.peerLeaveCommand(), a.peerListCommand(), a.peerListsCommand("allow"), a.peerListsCommand("deny"), a.peerCorporaCommand(), a.peerSyncCommand(), a.peerFindCommand())
 	return cmd
 }
 
@@ -86,12 +86,18 @@ func (a *app) peerCorporaCommand() *cobra.Command {
 
 func (a *app) peerSyncCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "sync PEER|URL CORPUS",
-		Short:   "Follow a corpus: fetch what is missing, verify every byte",
-		Example: "  arborist peer sync /ip4/192.0.2.7/tcp/4707/p2p/12D3KooW… main",
-		Args:    args(2, 2, "PEER CORPUS"),
+		Use:   "sync [PEER|URL] CORPUS",
+		Short: "Follow a corpus: fetch what is missing, verify every byte",
+		Long: "Follow a corpus: fetch what is missing, verify every byte.\n\n" +
+			"Without a peer, CORPUS is an origin (PEER/NAME), and whoever serves it is found:\n" +
+			"see arborist peer find.",
+		Example: "  arborist peer sync /ip4/192.0.2.7/tcp/4707/p2p/12D3KooW… main\n  arborist peer sync 12D3KooW…/main",
+		Args:    args(1, 2, "[PEER] CORPUS"),
 		RunE: func(cmd *cobra.Command, words []string) error {
-			req := api.SyncRequest{From: words[0], Corpus: words[1]}
+			req := api.SyncRequest{Corpus: words[len(words)-1]}
+			if len(words) == 2 {
+				req.From = words[0]
+			}
 			return a.with(cmd.Context(), func(s api.Service) error {
 				fn, done := a.progress()
 				res, err := s.Sync(cmd.Context(), req, fn)

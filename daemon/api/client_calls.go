@@ -147,6 +147,11 @@ func (c *Client) LeavePeer(ctx context.Context, peer string) (JoinResult, error)
 	return ask[JoinResult](ctx, c, pathPeerLeave, nameRequest{peer})
 }
 
+// FindCorpus implements [Neighbourhood].
+func (c *Client) FindCorpus(ctx context.Context, origin string) (FindResult, error) {
+	return ask[FindResult](ctx, c, pathPeerFind, nameRequest{origin})
+}
+
 // PeerLists implements [Neighbourhood].
 func (c *Client) PeerLists(ctx context.Context, req PeerListsRequest) (PeerListsResult, error) {
 	return ask[PeerListsResult](ctx, c, pathPeerLists, req)

@@ -49,6 +49,7 @@ func Handler(s Service) http.Handler {
 	handle(pathWitnessKey, short(plain(s.WitnessKey)))
 	handle(pathPeerKnown, short(plain(s.KnownPeers)))
 	handle(pathPeerLeave, short(named(s.LeavePeer)))
+	handle(pathPeerFind, short(named(s.FindCorpus)))
 	handle(pathPeerLists, short(s.PeerLists))
 	handle(pathNetworkKey, short(s.NetworkKey))
 	handle(pathPeerID, short(plain(s.PeerID)))

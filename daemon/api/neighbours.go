@@ -11,9 +11,25 @@ type Neighbourhood interface {
 	KnownPeers(ctx context.Context) (PeersResult, error)
 	// LeavePeer ends what Join began. It takes a peer ID or a full multiaddr.
 	LeavePeer(ctx context.Context, peer string) (JoinResult, error)
+	// FindCorpus looks for peers that serve a corpus, named by its origin.
+	FindCorpus(ctx context.Context, origin string) (FindResult, error)
 	// PeerLists returns the lists of who may connect, changed as the request
 	// says. Connections that they do not allow any more are closed.
 	PeerLists(ctx context.Context, req PeerListsRequest) (PeerListsResult, error)
+}
+
+// FindResult lists peers that may serve a corpus, those of the owner's choice
+// first. Nothing about them is verified before a sync.
+type FindResult struct {
+	Origin string      `json:"origin"`
+	Peers  []FoundPeer `json:"peers"`
+}
+
+// FoundPeer is a peer that may serve a corpus.
+type FoundPeer struct {
+	PeerID string   `json:"peer_id"`
+	Addrs  []string `json:"addrs"`
+	How    string   `json:"how"` // known, connected, publisher or directory
 }
 
 // PeerListsRequest changes one of the lists of who may connect, or none.

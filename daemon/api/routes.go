@@ -32,6 +32,7 @@ const (
 	pathNetworkKey  = "/peer/network-key"
 	pathPeerKnown   = "/peer/known"
 	pathPeerLeave   = "/peer/leave"
+	pathPeerFind    = "/peer/find"
 	pathPeerLists   = "/peer/lists"
 	pathAttach      = "/attach"
 	pathDetach      = "/detach"

@@ -494,7 +494,8 @@ type JoinResult struct {
 	PeerID string `json:"peer_id"`
 }
 
-// SyncRequest asks to follow a corpus and bring it up to date. From is a peer
+// SyncRequest with an empty From finds sources by itself; Corpus is an origin
+// then. Otherwise it asks to follow a corpus and bring it up to date. From is a peer
 // ID or multiaddr, or an http(s) URL of a published corpus.
 type SyncRequest struct {
 	From   string `json:"from"`
