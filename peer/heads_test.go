@@ -229,6 +229,42 @@ func TestAPeerThatLagsIsNoEvidence(t *testing.T) {
 	}
 }
 
+// A peer that was fooled by whoever has the replaced key tells its fork: the
+// publisher and its followers see that, and go on.
+func TestAForkByTheReplacedKeyIsSeenWhenPeersAreAsked(t *testing.T) {
+	a, b, fooled := newNode(t).up(listenTCP), newNode(t).up(nil), newNode(t).up(listenTCP)
+	first := entriesOf(t, "one", 3, 200)
+	a.publish("main", first...)
+	origin := a.origin("main")
+	lagging := newNode(t).up(listenTCP)
+	lagging.sync(a.addr(), origin)
+	thief := a.twin().up(nil)
+	thief.publish("main", first...)
+	thief.publish("main", entriesOf(t, "lie", 5, 200)...)
+	fooled.sync(newRelay(t, thief, honestly).addr, origin)
+	_, next := a.nextKey("main")
+	a.publish("main", entriesOf(t, "two", 3, 200)...)
+	b.sync(a.addr(), origin)
+	for name, asker := range map[string]*node{"publisher": a, "follower": b} {
+		for _, at := range []*node{lagging, fooled} {
+			if _, err := asker.peer.Join(t.Context(), at.addr()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shown := 0
+		for _, h := range asker.heads(origin) {
+			if _, err := asker.peer.Weigh(t.Context(), h); h.Peer == fooled.id && errors.Is(err, ErrKey) {
+				shown++
+			}
+		}
+		if shown != 1 {
+			t.Errorf("%s: the fork was not weighed", name)
+		}
+		asker.keeps(origin, proof.ReplacedKey) // and nothing of the peer that lags
+		asker.pinned(origin, next, 1)
+	}
+}
+
 func TestArrivalsAreAnnouncedInBothDirections(t *testing.T) {
 	told := make(chan string, 16)
 	announcing := func(c *Config) { c.Arrived = func(id string) { told <- id } }

@@ -65,7 +65,7 @@ func outputError(name string, err error) error {
 	case errors.Is(err, errNotFile):
 		return usage(fmt.Errorf("write %s: %w", name, err), "name a file to write")
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return api.NewError(api.CodeFailed, fmt.Errorf("write %s: there is no folder %s", name, dir), "make that folder first, or name a file elsewhere")
+		return api.NewError(api.CodeFailed, fmt.Errorf("write %s: the folder %q does not exist", name, dir), "make that folder first, or name a file elsewhere")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return api.NewError(api.CodeFailed, fmt.Errorf("write %s: %w", name, err), "name a file in a folder that you may write to")
 	case errors.Is(err, syscall.ENOSPC):
