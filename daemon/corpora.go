@@ -89,6 +89,10 @@ func readSigner(path string) (*proof.Signer, error) {
 	return s, nil
 }
 
+// left reports whether a corpus is known and not followed: of which a first sync
+// has not ended, or that the owner follows no more.
+func left(c corpus.Info) bool { return !c.Own && c.Size == 0 && !c.Frozen }
+
 // ListCorpora implements [api.Corpora].
 func (n *Node) ListCorpora(ctx context.Context) (api.CorporaResult, error) {
 	infos, err := n.shared.Corpora().List(ctx)
@@ -97,6 +101,9 @@ func (n *Node) ListCorpora(ctx context.Context) (api.CorporaResult, error) {
 	}
 	res := api.CorporaResult{Corpora: []api.CorpusInfo{}}
 	for _, c := range infos {
+		if left(c) {
+			continue
+		}
 		info, err := n.describe(ctx, c)
 		if err != nil {
 			return api.CorporaResult{}, err

@@ -169,8 +169,10 @@ func (g *guard) visit(ctx context.Context, id string) {
 		return
 	}
 	var origins []string
-	for _, c := range infos[:min(len(infos), guardCorpora)] { // our own come first
-		origins = append(origins, c.Origin)
+	for _, c := range infos { // our own come first
+		if len(origins) < guardCorpora && !left(c) {
+			origins = append(origins, c.Origin)
+		}
 	}
 	heads, err := g.net.HeadsOf(ctx, id, origins)
 	if err != nil {

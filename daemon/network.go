@@ -186,6 +186,22 @@ func (n *Node) PeerCorpora(ctx context.Context, id string) (api.CorporaResult, e
 	return res, nil
 }
 
+// Unsync implements [api.Network].
+func (n *Node) Unsync(ctx context.Context, corpus string) (res api.UnsyncResult, err error) {
+	p, err := n.network()
+	if err != nil {
+		return res, err
+	}
+	if err := n.writable(); err != nil {
+		return res, err
+	}
+	res.Corpus, res.Documents, err = p.Unsync(ctx, corpus)
+	if errors.Is(err, peer.ErrOwn) {
+		return res, api.NewError(api.CodeUsage, err, "one follows the corpora of others alone; listings of one's own end with: arborist corpus withdraw NAME URI")
+	}
+	return res, explain(err)
+}
+
 // Sync implements [api.Network].
 func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFunc) (res api.SyncResult, err error) {
 	if req.Corpus == "" {
@@ -198,20 +214,29 @@ func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFun
 	if err := n.writable(); err != nil {
 		return res, err
 	}
+	if req.MaxRate < 0 {
+		return res, api.NewError(api.CodeUsage, fmt.Errorf("sync: %d bytes a second, want more than 0", req.MaxRate), "")
+	}
 	progress := func(g peer.Progress) {
 		if fn != nil {
 			fn(api.Progress{Stage: g.Stage, Done: int64(g.Documents), Total: int64(g.Total), Bytes: g.Bytes})
 		}
 	}
-	var got peer.SyncResult
-	if req.From == "" {
-		got, err = p.SyncFound(ctx, req.Corpus, progress)
-	} else {
-		got, err = p.Sync(ctx, req.From, req.Corpus, progress)
+	from := req.More
+	if req.From != "" {
+		from = append([]string{req.From}, req.More...)
 	}
+	got, err := p.SyncFrom(ctx, peer.SyncRequest{From: from, Corpus: req.Corpus, MaxRate: req.MaxRate, Progress: progress})
 	res = api.SyncResult{
 		Documents: got.Documents, Chunks: got.Chunks, Bytes: got.Bytes,
-		Verified: got.Verified, Resumed: got.Resumed,
+		Verified: got.Verified, Resumed: got.Resumed, Sources: []api.SourceUse{},
+	}
+	for _, u := range got.Sources {
+		use := api.SourceUse{Source: u.Source, Bytes: u.Bytes}
+		if u.Err != nil {
+			use.Error = u.Err.Error()
+		}
+		res.Sources = append(res.Sources, use)
 	}
 	if err != nil {
 		return res, explain(err)

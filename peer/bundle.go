@@ -11,31 +11,31 @@ import (
 
 // entries reads an entry bundle and checks its records against the signed
 // head before anything in them is believed.
-func (f *fetcher) entries(index uint64) ([]*item, error) {
+func (f *fetcher) entries(src *source, index uint64) ([]*item, error) {
 	res := resource{kind: kindEntries, corpus: f.corpus, index: index, width: f.width(index)}
-	raw, err := f.src.get(f.ctx, res, int64(res.width)*(2+maxRecord))
+	raw, err := src.get(f.ctx, res, int64(res.width)*(2+maxRecord))
 	if err != nil {
 		return nil, err
 	}
 	lines, err := splitBundle(raw, res.width)
 	if err != nil {
-		return nil, f.src.fail(f.ctx, res, err)
+		return nil, src.fail(f.ctx, res, err)
 	}
 	leaves := make([]merkle.Hash, len(lines))
 	for i, line := range lines {
 		leaves[i] = merkle.LeafHash(line)
 	}
 	if err := f.tree.verifyBundle(index, leaves); err != nil {
-		return nil, f.src.fail(f.ctx, res, err)
+		return nil, src.fail(f.ctx, res, err)
 	}
 	items := make([]*item, len(lines))
 	for i, line := range lines {
 		r, err := proof.ParseRecord(line)
 		if err != nil {
-			return nil, f.src.fail(f.ctx, res, fmt.Errorf("%w: the publisher signed record %d: %w", ErrMalformed, index*tileWidth+uint64(i), err))
+			return nil, src.fail(f.ctx, res, fmt.Errorf("%w: the publisher signed record %d: %w", ErrMalformed, index*tileWidth+uint64(i), err))
 		}
 		if h := r.Header; r.Op != proof.OpWithdraw && (h.Norm != document.NormName || h.Chunker != document.ChunkerName) {
-			return nil, f.src.fail(f.ctx, res, fmt.Errorf("%w: document %s is in the form %s, %s", ErrNewer, h.Root, h.Norm, h.Chunker))
+			return nil, src.fail(f.ctx, res, fmt.Errorf("%w: document %s is in the form %s, %s", ErrNewer, h.Root, h.Norm, h.Chunker))
 		}
 		items[i] = &item{line: line, record: r, ready: make(chan struct{})}
 	}

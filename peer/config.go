@@ -48,6 +48,9 @@ type Config struct {
 	// NoCompression asks for documents as they are. Zero: sources that can
 	// compress them with zstd do.
 	NoCompression bool
+	// MaxDownload is the most bytes a second that all syncs together take from
+	// their sources. 0: as many as come.
+	MaxDownload int64
 	// Arrived, if not nil, is told the peer ID of each new connection, in either
 	// direction, with a peer that serves corpora. It must not block.
 	Arrived func(peer string)
@@ -75,6 +78,9 @@ func (c Config) check() error {
 		return errors.New("open peer: no identity file given")
 	case c.Streams < 0 || c.Streams > maxStreams:
 		return fmt.Errorf("open peer: %d streams, want 1 to %d", c.Streams, maxStreams)
+	}
+	if c.MaxDownload < 0 {
+		return fmt.Errorf("open peer: %d bytes a second, want 0 or more", c.MaxDownload)
 	}
 	return c.Serve.check()
 }

@@ -169,6 +169,8 @@ func (p *Peer) open(ctx context.Context, from string) (*source, error) {
 	switch {
 	case strings.HasPrefix(from, "http://"), strings.HasPrefix(from, "https://"):
 		return openURL(from, p.cfg)
+	case strings.HasPrefix(from, folderPrefix):
+		return openFolder(from)
 	case strings.HasPrefix(from, "/"):
 		info, err := libpeer.AddrInfoFromString(from)
 		if err != nil {

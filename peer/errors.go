@@ -65,6 +65,8 @@ var (
 	ErrPrivateNetwork = errors.New("the network is private")
 	// ErrKeyFile: the identity file cannot be used as it stands.
 	ErrKeyFile = errors.New("identity file cannot be used")
+	// ErrTarget: a target of Publish holds something that must not be replaced.
+	ErrTarget = errors.New("the target holds something else: choose an empty one")
 	// ErrClosed: the peer was closed.
 	ErrClosed = errors.New("the peer is closed")
 )

@@ -30,15 +30,19 @@ type bundle struct {
 	err   error      // why it ended early; read after items is closed
 
 	reserved bool // holds the memory for all its documents
+
+	// How far it is. Another source goes on here where one fails.
+	all     []*item // its records, once they are verified
+	missing []bool  // by record: lists a document that is not here
+	next    int     // first record that was not handed on
 }
 
 // An item is one record, with its document where it lists one.
 type item struct {
 	line    []byte
 	record  proof.Record
-	at      resource // where the document came from, if it was fetched
-	fetched bool     // from the source, as opposed to found here
-	held    bool     // its bytes are held in the budget
+	fetched bool // from a source, as opposed to found here
+	held    bool // its bytes are held in the budget
 
 	ready chan struct{} // closed when doc and err are set
 	doc   *document.Document
@@ -87,52 +91,71 @@ func (f *fetcher) width(index uint64) int {
 	return int(min(f.tree.size-index*tileWidth, tileWidth))
 }
 
-// fetch reads one bundle and its documents.
+// fetch reads one bundle and its documents, from one source after the other
+// until one has given all of it.
 func (f *fetcher) fetch(b *bundle) error {
-	all, err := f.entries(b.index)
-	if err != nil {
-		return err
+	return f.pool.try(f.ctx, func(src *source) error { return f.fetchFrom(src, b) })
+}
+
+func (f *fetcher) fetchFrom(src *source, b *bundle) error {
+	if b.all == nil {
+		if err := f.begin(src, b); err != nil {
+			return err
+		}
 	}
-	skip := 0
-	if start := b.index * tileWidth; start < f.from {
-		skip = int(f.from - start)
-	}
-	missing, err := f.missing(all[skip:])
-	if err != nil {
-		return err
-	}
-	var need, whole, memory int64
-	for i, it := range all {
+	var need, whole int64
+	for i, it := range b.all {
 		if it.record.Op == proof.OpWithdraw {
 			continue
 		}
 		size := elementSize(it.record.Header)
 		whole += size
-		if i >= skip {
-			memory += int64(it.record.Header.Bytes)
-			if missing[i-skip] {
-				need += size
-			}
+		if i >= b.next && b.missing[i] {
+			need += size
 		}
-	}
-	if b.reserved, err = f.budget.reserve(b.index, memory); err != nil {
-		return err
 	}
 	// A pack sends what is here once more, up to half of what is needed; one
 	// by one costs a request each.
 	if need > 0 && 3*need >= 2*whole {
-		return f.fetchPack(b, all, skip, missing)
+		return f.fetchPack(src, b)
 	}
-	for i, it := range all[skip:] {
-		if missing[i] {
-			err = f.fetchDoc(b, it)
+	for b.next < len(b.all) {
+		var err error
+		if b.missing[b.next] {
+			err = f.fetchDoc(src, b)
 		} else {
-			err = f.local(b, it)
+			err = f.local(b)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// begin reads the records of a bundle, finds what is missing, and takes the
+// memory for its documents.
+func (f *fetcher) begin(src *source, b *bundle) error {
+	all, err := f.entries(src, b.index)
+	if err != nil {
+		return err
+	}
+	if start := b.index * tileWidth; start < f.from {
+		b.next = int(f.from - start)
+	}
+	if b.missing, err = f.missing(all); err != nil {
+		return err
+	}
+	var memory int64
+	for _, it := range all[b.next:] {
+		if it.record.Op != proof.OpWithdraw {
+			memory += int64(it.record.Header.Bytes)
+		}
+	}
+	if b.reserved, err = f.budget.reserve(b.index, memory); err != nil {
+		return err
+	}
+	b.all = all
 	return nil
 }
 
@@ -156,31 +179,31 @@ func (f *fetcher) missing(items []*item) ([]bool, error) {
 
 // fetchPack reads the pack of a bundle and takes the missing documents out of
 // it as they arrive.
-func (f *fetcher) fetchPack(b *bundle, all []*item, skip int, missing []bool) error {
-	res := resource{kind: kindPack, corpus: f.corpus, index: b.index, width: len(all)}
-	body, err := f.src.open(f.ctx, res)
+func (f *fetcher) fetchPack(src *source, b *bundle) error {
+	res := resource{kind: kindPack, corpus: f.corpus, index: b.index, width: len(b.all)}
+	body, err := src.open(f.ctx, res)
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	pack := packReader{r: body}
-	for i, it := range all {
-		wanted := i >= skip && missing[i-skip]
+	pack, start := packReader{r: body}, b.next
+	for i, it := range b.all {
+		wanted := i >= start && b.missing[i]
 		if it.record.Op != proof.OpWithdraw && !wanted {
 			body.allow(it.record.Header.Bytes)
 			if err := pack.skip(it.record.Header); err != nil && !errors.Is(err, ErrMissing) {
-				return f.src.fail(f.ctx, res, err)
+				return src.fail(f.ctx, res, err)
 			}
 		}
 		switch {
-		case i < skip:
+		case i < start:
 		case !wanted:
-			err = f.local(b, it)
+			err = f.local(b)
 		default:
-			err = f.take(b, it, res, body, &pack)
+			err = f.take(src, b, res, body, &pack)
 			if errors.Is(err, ErrMissing) {
 				body.pause()
-				err = f.fetchDoc(b, it)
+				err = f.fetchDoc(src, b)
 			}
 		}
 		if err != nil {
@@ -188,27 +211,43 @@ func (f *fetcher) fetchPack(b *bundle, all []*item, skip int, missing []bool) er
 		}
 	}
 	body.allow(0)
-	return f.src.fail(f.ctx, res, pack.end())
+	return src.fail(f.ctx, res, pack.end())
 }
 
-// fetchDoc reads one document by its root.
-func (f *fetcher) fetchDoc(b *bundle, it *item) error {
-	res := resource{kind: kindDoc, corpus: f.corpus, root: it.record.Header.Root}
-	body, err := f.src.open(f.ctx, res)
+// fetchDoc reads the next document of a bundle by itself: by its root, or where
+// the source does not have that, as published trees need not, out of the pack.
+func (f *fetcher) fetchDoc(src *source, b *bundle) error {
+	header := b.all[b.next].record.Header
+	res := resource{kind: kindDoc, corpus: f.corpus, root: header.Root}
+	body, err := src.open(f.ctx, res)
+	if errors.Is(err, ErrMissing) {
+		var offset int64
+		for _, it := range b.all[:b.next] {
+			if it.record.Op != proof.OpWithdraw {
+				offset += elementSize(it.record.Header)
+			}
+		}
+		pack := resource{kind: kindPack, corpus: f.corpus, index: b.index, width: len(b.all)}
+		var rangeErr error
+		if body, rangeErr = src.openRange(f.ctx, pack, offset, elementSize(header)); rangeErr == nil {
+			res, err = pack, nil
+		}
+	}
 	if err != nil {
 		return err
 	}
 	defer body.Close()
 	pack := packReader{r: body}
-	if err := f.take(b, it, res, body, &pack); err != nil {
+	if err := f.take(src, b, res, body, &pack); err != nil {
 		return err
 	}
-	return f.src.fail(f.ctx, res, pack.end())
+	return src.fail(f.ctx, res, pack.end())
 }
 
-// take reads the next element into the item and hands it on; hashing it goes
-// on beside the reading of the next one.
-func (f *fetcher) take(b *bundle, it *item, res resource, body *body, pack *packReader) error {
+// take reads the element of the next record and hands the record on; hashing
+// the document goes on beside the reading of the next one.
+func (f *fetcher) take(src *source, b *bundle, res resource, body *body, pack *packReader) error {
+	it := b.all[b.next]
 	header := it.record.Header
 	body.pause() // the time that we wait for ourselves is not the source's
 	if err := f.hold(b, it); err != nil {
@@ -218,9 +257,9 @@ func (f *fetcher) take(b *bundle, it *item, res resource, body *body, pack *pack
 	text, err := pack.next(header)
 	body.pause()
 	if err != nil {
-		return f.src.fail(f.ctx, res, err)
+		return src.fail(f.ctx, res, err)
 	}
-	it.at, it.fetched = res, true
+	it.fetched = true
 	select {
 	case f.hashing <- struct{}{}:
 	case <-f.ctx.Done():
@@ -231,14 +270,39 @@ func (f *fetcher) take(b *bundle, it *item, res resource, body *body, pack *pack
 		defer close(it.ready)
 		var err error
 		if it.doc, err = document.Verify(header, text); err != nil {
-			it.err = f.src.fail(f.ctx, res, fmt.Errorf("%w: %w", ErrTampered, err))
+			it.doc, it.err = f.again(src, res, header, err)
+			return
 		}
+		f.pool.brought(src, header.Bytes)
 	})
 	return f.send(b, it)
 }
 
-// local hands on an item whose document is here already, or that has none.
-func (f *fetcher) local(b *bundle, it *item) error {
+// again asks other sources for a document that one sent wrongly, and ends the
+// use of that one.
+func (f *fetcher) again(bad *source, at resource, header document.Header, why error) (doc *document.Document, err error) {
+	fault := bad.fail(f.ctx, at, fmt.Errorf("%w: %w", ErrTampered, why))
+	f.pool.drop(bad, fault)
+	if f.pool.lone() {
+		return nil, fault
+	}
+	err = f.pool.try(f.ctx, func(src *source) error {
+		doc, err = src.document(f.ctx, f.corpus, header)
+		if err == nil {
+			f.pool.brought(src, header.Bytes)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fault, err)
+	}
+	return doc, nil
+}
+
+// local hands on the next record, whose document is here already, or that has
+// none.
+func (f *fetcher) local(b *bundle) error {
+	it := b.all[b.next]
 	defer close(it.ready)
 	if it.record.Op == proof.OpWithdraw {
 		return f.send(b, it)
@@ -267,6 +331,7 @@ func (f *fetcher) hold(b *bundle, it *item) error {
 func (f *fetcher) send(b *bundle, it *item) error {
 	select {
 	case b.items <- it:
+		b.next++
 		return nil
 	case <-f.ctx.Done():
 		return context.Cause(f.ctx)

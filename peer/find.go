@@ -130,11 +130,16 @@ func (p *Peer) addrsOf(id libpeer.ID) []ma.Multiaddr {
 // it asks the others for their heads, and goes on with one that has more, so
 // that nobody who serves an old head hides a newer one that somebody has.
 func (p *Peer) SyncFound(ctx context.Context, origin string, progress func(Progress)) (SyncResult, error) {
-	if progress == nil {
-		progress = func(Progress) {}
+	return p.syncFound(ctx, SyncRequest{Corpus: origin, Progress: progress})
+}
+
+func (p *Peer) syncFound(ctx context.Context, req SyncRequest) (SyncResult, error) {
+	origin := req.Corpus
+	if req.Progress == nil {
+		req.Progress = func(Progress) {}
 	}
 	total := SyncResult{Origin: origin}
-	progress(Progress{Stage: "find"})
+	req.Progress(Progress{Stage: "find"})
 	found, err := p.Find(ctx, origin)
 	if err != nil {
 		return total, err
@@ -145,7 +150,8 @@ func (p *Peer) SyncFound(ctx context.Context, origin string, progress func(Progr
 		if synced && !p.hasMore(ctx, f.Peer, origin, total.Size) {
 			continue
 		}
-		res, err := p.syncFrom(ctx, f, origin, progress)
+		res, err := p.syncFrom(ctx, f, req)
+		total.Sources = append(total.Sources, res.Sources...)
 		total.Documents, total.Chunks, total.Bytes = total.Documents+res.Documents, total.Chunks+res.Chunks, total.Bytes+res.Bytes
 		total.Verified, total.Resumed, total.Size = total.Verified+res.Verified, max(total.Resumed, res.Resumed), max(total.Size, res.Size)
 		switch {
@@ -163,7 +169,7 @@ func (p *Peer) SyncFound(ctx context.Context, origin string, progress func(Progr
 	return total, fmt.Errorf("sync %s: %w: of %d peers none brought it: %w", origin, ErrNoProvider, len(found), failed)
 }
 
-func (p *Peer) syncFrom(ctx context.Context, f Provider, origin string, progress func(Progress)) (SyncResult, error) {
+func (p *Peer) syncFrom(ctx context.Context, f Provider, req SyncRequest) (SyncResult, error) {
 	id, err := parsePeerID(f.Peer)
 	if err != nil {
 		return SyncResult{}, err
@@ -171,7 +177,8 @@ func (p *Peer) syncFrom(ctx context.Context, f Provider, origin string, progress
 	if err := p.reach(ctx, id); err != nil {
 		return SyncResult{}, fmt.Errorf("connect to %s: %w", id, err)
 	}
-	return p.Sync(ctx, f.Peer, origin, progress)
+	req.From = []string{f.Peer}
+	return p.SyncFrom(ctx, req)
 }
 
 // hasMore asks a peer for its head: its word, which the sync then checks.

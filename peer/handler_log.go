@@ -62,6 +62,10 @@ func (h *handler) serveCheckpoint(ctx context.Context, out *reply, res resource)
 }
 
 func (h *handler) serveRotations(ctx context.Context, out *reply, res resource) error {
+	// A corpus that is not followed any more keeps its rotations and has no head.
+	if _, err := h.shared.Corpora().Note(ctx, res.corpus.String()); err != nil {
+		return err
+	}
 	file, err := h.shared.Corpora().Rotations(ctx, res.corpus.String())
 	if err != nil {
 		return err

@@ -49,6 +49,8 @@ const (
 	replyTime   = 30 * time.Second // from a request to its reply's header
 	elementTime = 30 * time.Second // for each small resource or element of a pack
 	minRate     = 16 << 10         // bytes a second that a large document must arrive with, beyond elementTime
+	hurryTime   = 10 * time.Second // elementTime, where another source can stand in
+	hurryRate   = 256 << 10        // minRate, where another source can stand in
 )
 
 // Connections and streams.

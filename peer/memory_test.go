@@ -34,7 +34,7 @@ func TestASyncHoldsFewDocumentsAtATime(t *testing.T) {
 	}
 	defer src.close()
 	b := newNode(t)
-	s := &syncer{ctx: t.Context(), src: src, corpus: mustCorpus(t, a.origin("main")), shared: b.shared, store: b.shared.Corpora(), streams: 4}
+	s := &syncer{ctx: t.Context(), src: src, pool: &pool{members: []*member{{source: src}}}, corpus: mustCorpus(t, a.origin("main")), shared: b.shared, store: b.shared.Corpora(), streams: 4}
 	head, err := proof.ReadCheckpoint(files[resource{kind: kindCheckpoint, corpus: s.corpus}.path()])
 	if err != nil {
 		t.Fatal(err)

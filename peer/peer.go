@@ -11,6 +11,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/host"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	"golang.org/x/time/rate"
 
 	"arborist/shard"
 )
@@ -29,6 +30,8 @@ type Peer struct {
 	table   *Table
 	wide    *wide // nil: takes no part in the directory
 	log     *slog.Logger
+
+	download *rate.Limiter // of bytes from all sources, nil: none
 
 	ctx   context.Context // ends with Close
 	stop  context.CancelCauseFunc

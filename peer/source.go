@@ -9,7 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // A source is somewhere that resources come from: a peer over libp2p streams
@@ -21,6 +24,11 @@ type source struct {
 	zstd bool
 	// faulted, if not nil, is told of each fault of the source.
 	faulted func(error)
+
+	ended func() error  // of a folder: closes it
+	limit *rate.Limiter // of the bytes that arrive, nil: none
+	pace  pace
+	hurry atomic.Bool // others can stand in for it: see body.allow
 }
 
 // busyTries is how often a resource is asked for while the source is busy.
@@ -50,7 +58,12 @@ func newHTTPClient(streams int, dial func(ctx context.Context, network, addr str
 	}
 }
 
-func (s *source) close() { s.http.CloseIdleConnections() }
+func (s *source) close() {
+	s.http.CloseIdleConnections()
+	if s.ended != nil {
+		s.ended()
+	}
+}
 
 // fail names source and resource in err. Our own cancellation is not a fault
 // of the source.
@@ -92,8 +105,14 @@ func (s *source) get(ctx context.Context, r resource, limit int64) ([]byte, erro
 // open asks for a resource, again for a while where the source is busy. The
 // caller closes the body and calls its allow before each part that it reads.
 func (s *source) open(ctx context.Context, r resource) (*body, error) {
+	return s.openRange(ctx, r, 0, 0)
+}
+
+// openRange asks for n bytes of a resource from an offset on, of all where n is
+// 0. A source that sends the whole instead is read up to there.
+func (s *source) openRange(ctx context.Context, r resource, from, n int64) (*body, error) {
 	for try := 1; ; try++ {
-		b, wait, err := s.try(ctx, r)
+		b, wait, err := s.try(ctx, r, from, n)
 		if err == nil {
 			return b, nil
 		}
@@ -109,7 +128,7 @@ func (s *source) open(ctx context.Context, r resource) (*body, error) {
 }
 
 // try asks once. With [ErrBusy] it says how long to wait.
-func (s *source) try(ctx context.Context, r resource) (_ *body, wait time.Duration, err error) {
+func (s *source) try(ctx context.Context, r resource, from, n int64) (_ *body, wait time.Duration, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+r.path(), nil)
 	if err != nil {
@@ -117,10 +136,14 @@ func (s *source) try(ctx context.Context, r resource) (_ *body, wait time.Durati
 		return nil, 0, err
 	}
 	req.Header.Set("User-Agent", userAgent)
-	compressed := s.zstd && (r.kind == kindPack || r.kind == kindDoc || r.kind == kindEntries)
+	if n > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from+n-1))
+	}
+	compressed := n == 0 && s.zstd && (r.kind == kindPack || r.kind == kindDoc || r.kind == kindEntries)
 	if compressed {
 		req.Header.Set("Accept-Encoding", "zstd")
 	}
+	start := time.Now()
 	res, err := s.http.Do(req)
 	if err != nil {
 		cancel(nil)
@@ -134,9 +157,10 @@ func (s *source) try(ctx context.Context, r resource) (_ *body, wait time.Durati
 		}
 		return nil, 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	b := &body{res: res, ctx: ctx, cancel: cancel, tap: tap{r: res.Body}}
+	b := &body{res: res, ctx: ctx, cancel: cancel, source: s, waited: time.Since(start)}
+	b.tap = tap{r: res.Body, body: b}
 	b.r = &b.tap
-	if err := b.check(compressed); err != nil {
+	if err := b.check(compressed, from, n); err != nil {
 		b.Close()
 		return nil, retryAfter(res), err
 	}
@@ -151,6 +175,9 @@ func retryAfter(res *http.Response) time.Duration {
 	}
 	return min(max(time.Duration(n)*time.Second, 100*time.Millisecond), 10*time.Second)
 }
+
+// closedSource stands for a source that could not be opened.
+func closedSource(name string) *source { return &source{name: name, http: new(http.Client)} }
 
 // openURL returns the source at an http(s) URL: the address of a node or of a
 // published tree. Without a path, the resources are looked for under

@@ -15,6 +15,17 @@ const (
 	batchBytes     = 32 << 20
 )
 
+// A step that has this much ends where the next document has not come yet: what
+// a slow source brings is durable soon, what a fast one brings is stored in
+// large steps, which cost less.
+const (
+	waitDocuments = 256
+	waitBytes     = 4 << 20
+)
+
+// reportEvery is how many documents come between two reports of progress.
+const reportEvery = 64
+
 // errStop ends the storing because the log wants no more lines; it has its
 // own reason.
 var errStop = errors.New("the log takes no more records")
@@ -46,6 +57,9 @@ func (st *storer) run() error {
 func (st *storer) each() error {
 	for b := range st.fetcher.order {
 		for it := range b.items {
+			if err := st.wait(it); err != nil {
+				return err
+			}
 			select {
 			case <-it.ready:
 			case <-st.ctx.Done():
@@ -67,6 +81,26 @@ func (st *storer) each() error {
 		st.fetcher.budget.advance()
 	}
 	return context.Cause(st.ctx)
+}
+
+// wait ends the step where it is worth it and the next item is not there yet.
+func (st *storer) wait(it *item) error {
+	if len(st.entries) < waitDocuments && st.bytes < waitBytes {
+		return nil
+	}
+	select {
+	case <-it.ready:
+		return nil
+	default:
+		return st.flush()
+	}
+}
+
+// report tells how many records have come.
+func (st *storer) report() {
+	st.progress(Progress{
+		Stage: "fetch", Documents: st.done + len(st.lines), Total: int(st.tree.size - st.known.Size), Bytes: st.result.Bytes,
+	})
 }
 
 // take adds an item to the step, and ends the step where it is full.
@@ -93,6 +127,9 @@ func (st *storer) take(it *item) error {
 		},
 	})
 	st.bytes += int(header.Bytes)
+	if len(st.entries)%reportEvery == 0 {
+		st.report()
+	}
 	if len(st.entries) >= batchDocuments || st.bytes >= batchBytes {
 		return st.flush()
 	}
@@ -139,9 +176,7 @@ func (st *storer) give() error {
 	}
 	if len(st.lines) > 0 {
 		st.done += len(st.lines)
-		st.progress(Progress{
-			Stage: "fetch", Documents: st.done, Total: int(st.tree.size - st.known.Size), Bytes: st.result.Bytes,
-		})
+		defer st.report()
 	}
 	clear(st.lines)
 	st.lines = st.lines[:0]

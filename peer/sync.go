@@ -13,7 +13,7 @@ import (
 // A Progress says how far a sync has come.
 type Progress struct {
 	Stage     string // "connect", "verify" while the head is checked, then "fetch"
-	Documents int    // records that are done
+	Documents int    // records that have come
 	Total     int    // records that are new, 0 while it is not known
 	Bytes     int64  // of document text received
 }
@@ -27,13 +27,33 @@ type SyncResult struct {
 	Verified  int    // documents that were hashed on arrival
 	Resumed   int    // records whose documents an earlier sync, or another corpus, had brought
 	Size      uint64 // records of the log after the sync
+	Sources   []SourceUse
 }
 
-// Sync follows a corpus and brings it up to the head that from serves.
+// A SyncRequest says what to sync.
+type SyncRequest struct {
+	// From holds at most 16 sources; none: see [Peer.SyncFound]. Each is the ID of a connected peer, the full
+	// multiaddr of one, an http(s) URL, or "file:" and the whole path of a folder.
+	From []string
+	// Corpus is an origin, or a name that exactly one of the corpora of the
+	// first source that can be reached has.
+	Corpus string
+	// MaxRate is the most bytes a second that are taken from all sources
+	// together. 0: that of the configuration.
+	MaxRate int64
+	// Progress, which may be nil, is called from one goroutine at a time.
+	Progress func(Progress)
+}
+
+// Sync is [Peer.SyncFrom] with one source.
+func (p *Peer) Sync(ctx context.Context, from, corpusName string, progress func(Progress)) (SyncResult, error) {
+	return p.SyncFrom(ctx, SyncRequest{From: []string{from}, Corpus: corpusName, Progress: progress})
+}
+
+// SyncFrom follows a corpus and brings it up to the newest head that one of the
+// sources serves.
 //
-// From is the ID of a connected peer, the full multiaddr of one, or an http(s)
-// URL. Corpus is an origin, or a name that exactly one of the corpora there
-// has. Everything is verified before it is stored: key against peer ID, head
+// Everything is verified before it is stored: key against peer ID, head
 // against key, records against head, documents against records. Documents that
 // are here are not fetched. The new head is accepted last, when all that it
 // lists is here and durable.
@@ -41,40 +61,46 @@ type SyncResult struct {
 // An own corpus is synced only where the source has more of it than is here: it
 // brings back what a restore from an old backup has lost.
 //
+// A source that cannot be reached, fails or lies is given up, and the others go
+// on. The sync fails with the last of them. A fault of a source is a
+// [*SourceError].
+//
 // A sync that ends early, by an error, the end of ctx or a kill, leaves
 // verified documents and goes on there the next time; its result counts what
-// was brought. A fault of the source is a [*SourceError].
-//
-// Progress, which may be nil, is called from one goroutine at a time.
-func (p *Peer) Sync(ctx context.Context, from, corpusName string, progress func(Progress)) (SyncResult, error) {
+// was brought.
+func (p *Peer) SyncFrom(ctx context.Context, req SyncRequest) (SyncResult, error) {
 	ctx, leave, err := p.enter(ctx)
 	if err != nil {
 		return SyncResult{}, err
 	}
 	defer leave()
-	if progress == nil {
-		progress = func(Progress) {}
+	if len(req.From) == 0 {
+		return p.syncFound(ctx, req)
 	}
-	progress(Progress{Stage: "connect"})
-	src, err := p.open(ctx, from)
+	if len(req.From) > maxSources {
+		return SyncResult{}, fmt.Errorf("sync %s: %w: %d sources, want at most %d", req.Corpus, ErrAddress, len(req.From), maxSources)
+	}
+	if req.Progress == nil {
+		req.Progress = func(Progress) {}
+	}
+	req.Progress(Progress{Stage: "connect"})
+	pool, id, err := p.openPool(ctx, req)
 	if err != nil {
-		return SyncResult{}, fmt.Errorf("sync %s: %w", corpusName, err)
+		return SyncResult{}, fmt.Errorf("sync %s: %w", req.Corpus, err)
 	}
-	defer src.close()
-	id, err := src.resolve(ctx, corpusName)
-	if err != nil {
-		return SyncResult{}, fmt.Errorf("sync %s: %w", corpusName, err)
-	}
+	defer pool.close()
 	release, err := p.hold(id)
 	if err != nil {
 		return SyncResult{}, fmt.Errorf("sync %s: %w", id, err)
 	}
 	defer release()
 	s := &syncer{
-		ctx: ctx, src: src, corpus: id, shared: p.shared, store: p.shared.Corpora(),
-		streams: p.cfg.streams(), progress: progress, result: SyncResult{Origin: id.String()},
+		ctx: ctx, pool: pool, corpus: id, shared: p.shared, store: p.shared.Corpora(),
+		streams: p.cfg.streams(), progress: req.Progress, result: SyncResult{Origin: id.String()},
 	}
-	if err := s.run(); err != nil {
+	err = s.run()
+	s.result.Sources = pool.uses()
+	if err != nil {
 		return s.result, fmt.Errorf("sync %s: %w", id, err)
 	}
 	return s.result, nil
@@ -98,7 +124,8 @@ func (p *Peer) hold(id CorpusID) (release func(), err error) {
 // A syncer is one sync under way.
 type syncer struct {
 	ctx      context.Context
-	src      *source
+	pool     *pool
+	src      *source // that the head is from
 	corpus   CorpusID
 	shared   *shard.Shared
 	store    *corpus.Store
@@ -113,7 +140,7 @@ type syncer struct {
 
 func (s *syncer) run() error {
 	s.progress(Progress{Stage: "verify"})
-	note, head, err := s.head()
+	note, head, err := s.lead()
 	s.result.Size = s.known.Size
 	if err != nil || head.Size == s.known.Size {
 		return err

@@ -14,7 +14,8 @@ import (
 // It is safe for concurrent use.
 type tree struct {
 	ctx    context.Context // of the sync: a merkle.NodeReader takes none
-	src    *source
+	src    *source         // that the border came from
+	pool   *pool           // that full tiles come from; nil: src
 	corpus CorpusID
 	size   uint64
 
@@ -44,7 +45,7 @@ func openTree(ctx context.Context, src *source, id CorpusID, size uint64, root m
 		var partial []merkle.Hash
 		if hashes%tileWidth > 0 {
 			var err error
-			if partial, err = t.read(level, hashes/tileWidth); err != nil {
+			if partial, err = t.read(src, level, hashes/tileWidth); err != nil {
 				return nil, err
 			}
 		}
@@ -55,7 +56,7 @@ func openTree(ctx context.Context, src *source, id CorpusID, size uint64, root m
 		return nil, err
 	}
 	if got != root {
-		return nil, t.fail(0, size/tileWidth, fmt.Errorf("%w: the tiles at the border do not give the signed root", ErrTampered))
+		return nil, src.fail(ctx, t.at(0, size/tileWidth), fmt.Errorf("%w: the tiles at the border do not give the signed root", ErrTampered))
 	}
 	return t, nil
 }
@@ -69,27 +70,36 @@ func (t *tree) at(level uint8, index uint64) resource {
 	return resource{kind: kindTile, corpus: t.corpus, level: level, index: index, width: width}
 }
 
-// fail blames the source for a tile.
-func (t *tree) fail(level uint8, index uint64, err error) error {
-	return t.src.fail(t.ctx, t.at(level, index), err)
-}
-
-// read fetches one tile, unchecked.
-func (t *tree) read(level uint8, index uint64) ([]merkle.Hash, error) {
+// read fetches one tile from a source, unchecked.
+func (t *tree) read(src *source, level uint8, index uint64) ([]merkle.Hash, error) {
 	res := t.at(level, index)
 	want := res.width * merkle.HashSize
-	raw, err := t.src.get(t.ctx, res, int64(want))
+	raw, err := src.get(t.ctx, res, int64(want))
 	if err != nil {
 		return nil, err
 	}
 	if len(raw) != want {
-		return nil, t.fail(level, index, fmt.Errorf("%w: %d bytes, want %d", ErrTruncated, len(raw), want))
+		return nil, src.fail(t.ctx, res, fmt.Errorf("%w: %d bytes, want %d", ErrTruncated, len(raw), want))
 	}
 	hashes := make([]merkle.Hash, res.width)
 	for i := range hashes {
 		hashes[i] = merkle.Hash(raw[i*merkle.HashSize:])
 	}
 	return hashes, nil
+}
+
+// full fetches a full tile that has to have the hash want.
+func (t *tree) full(level uint8, index uint64, want merkle.Hash) (hashes []merkle.Hash, err error) {
+	fetch := func(src *source) (err error) {
+		if hashes, err = t.read(src, level, index); err == nil && merkle.Root(hashes) != want {
+			err = src.fail(t.ctx, t.at(level, index), fmt.Errorf("%w: it does not belong to the signed root", ErrTampered))
+		}
+		return err
+	}
+	if t.pool == nil {
+		return hashes, fetch(t.src)
+	}
+	return hashes, t.pool.try(t.ctx, fetch)
 }
 
 // tile returns the hashes of a tile, checked. Tiles that the tree does not
@@ -108,12 +118,9 @@ func (t *tree) tile(level uint8, index uint64) ([]merkle.Hash, error) {
 	if err != nil {
 		return nil, err
 	}
-	hashes, err := t.read(level, index)
+	hashes, err := t.full(level, index, want)
 	if err != nil {
 		return nil, err
-	}
-	if merkle.Root(hashes) != want {
-		return nil, t.fail(level, index, fmt.Errorf("%w: it does not belong to the signed root", ErrTampered))
 	}
 	if len(t.tiles) >= maxTiles {
 		clear(t.tiles)

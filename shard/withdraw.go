@@ -39,3 +39,66 @@ func (s *Shared) Withdraw(ctx context.Context, corpus, uri string) error {
 	}
 	return nil
 }
+
+// withdrawStep is how many versions one transaction of WithdrawAll ends.
+const withdrawStep = 1024
+
+// WithdrawAll ends the time of everything that is current in a corpus, in steps
+// that are each durable, and returns how many versions that were. The documents
+// stay stored, as after [Shared.Withdraw]. Again it changes nothing.
+func (s *Shared) WithdrawAll(ctx context.Context, corpus string) (ended int, err error) {
+	select {
+	case <-s.files[0].turn:
+	case <-ctx.Done():
+		return 0, fmt.Errorf("withdraw corpus %s: %w", corpus, ctx.Err())
+	}
+	defer func() { s.files[0].turn <- struct{}{} }()
+	for _, f := range s.files {
+		for {
+			n, err := f.withdrawSome(ctx, corpus)
+			ended += n
+			if err != nil {
+				return ended, fmt.Errorf("withdraw corpus %s: %w", corpus, err)
+			}
+			if n < withdrawStep {
+				break
+			}
+		}
+	}
+	return ended, nil
+}
+
+func (f *File) withdrawSome(ctx context.Context, corpus string) (n int, err error) {
+	err = f.Write(ctx, func(tx *sql.Tx) error {
+		retire, err := currentOf(ctx, tx, corpus)
+		if n = len(retire); err != nil || n == 0 {
+			return err
+		}
+		return f.apply(ctx, tx, nil, retire)
+	})
+	return n, err
+}
+
+// currentOf returns some of what is current in a corpus, to be ended.
+func currentOf(ctx context.Context, tx *sql.Tx, corpus string) (retire []retirement, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT l.id, d.root FROM locations l
+		JOIN origins o ON o.id = l.origin JOIN documents d ON d.id = l.document
+		WHERE o.origin = ? AND l.current = 1 ORDER BY l.id LIMIT ?`, corpus, withdrawStep)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r retirement
+		var root []byte
+		if err := rows.Scan(&r.row, &root); err != nil {
+			return nil, err
+		}
+		if len(root) != len(r.root) {
+			return nil, corrupt("a root of %d bytes", len(root))
+		}
+		r.root = document.Root(root)
+		retire = append(retire, r)
+	}
+	return retire, rows.Err()
+}

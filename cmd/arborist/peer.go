@@ -1,6 +1,11 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"arborist/daemon/api"
@@ -15,6 +20,7 @@ func (a *app) peerCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerNetworkKeyCommand(), a.peerJoinCommand(), a.peerLeaveCommand(), a.peerListCommand(), a.peerListsCommand("allow"), a.peerListsCommand("deny"), a.peerCorporaCommand(), a.peerSyncCommand(), a.peerFindCommand())
+	cmd.AddCommand(a.peerUnsyncCommand())
 	return cmd
 }
 
@@ -85,18 +91,30 @@ func (a *app) peerCorporaCommand() *cobra.Command {
 }
 
 func (a *app) peerSyncCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "sync [PEER|URL] CORPUS",
+	var rate int64
+	cmd := &cobra.Command{
+		Use:   "sync [SOURCE…] CORPUS [--max-rate KIB]",
 		Short: "Follow a corpus: fetch what is missing, verify every byte",
-		Long: "Follow a corpus: fetch what is missing, verify every byte.\n\n" +
-			"Without a peer, CORPUS is an origin (PEER/NAME), and whoever serves it is found:\n" +
-			"see arborist peer find.",
-		Example: "  arborist peer sync /ip4/192.0.2.7/tcp/4707/p2p/12D3KooW… main\n  arborist peer sync 12D3KooW…/main",
-		Args:    args(1, 2, "[PEER] CORPUS"),
+		Long: `Follow a corpus and bring it up to date. A SOURCE is a peer (its ID or full
+multiaddr), the http(s) URL of a node or of a published corpus, or a folder that
+arborist publish wrote. Several are used at once: one that fails or lies is given
+up and the others go on. Without one, CORPUS is an origin (PEER/NAME), and whoever
+serves it is found: see arborist peer find. A sync that is cut goes on where it was, from any source.`,
+		Example: "  arborist peer sync /ip4/192.0.2.7/tcp/4707/p2p/12D3KooW… main\n" +
+			"  arborist peer sync 12D3KooW…/main\n" +
+			"  arborist peer sync https://corpora.example.org ./copy-on-disk 12D3KooW…/main",
+		Args: args(1, 17, "[SOURCE…] CORPUS"),
 		RunE: func(cmd *cobra.Command, words []string) error {
-			req := api.SyncRequest{Corpus: words[len(words)-1]}
-			if len(words) == 2 {
-				req.From = words[0]
+			if cmd.Flags().Changed("max-rate") && (rate < 1 || rate > maxSyncKiB) {
+				return usage(fmt.Errorf("--max-rate is %d, want 1 to %d KiB a second", rate, maxSyncKiB), "leave it out for no limit")
+			}
+			last := len(words) - 1
+			for i := range words[:last] {
+				words[i] = sourceOf(words[i])
+			}
+			req := api.SyncRequest{Corpus: words[last], MaxRate: rate << 10}
+			if last > 0 {
+				req.From, req.More = words[0], words[1:last]
 			}
 			return a.with(cmd.Context(), func(s api.Service) error {
 				fn, done := a.progress()
@@ -108,9 +126,58 @@ func (a *app) peerSyncCommand() *cobra.Command {
 				return a.emit(res, func(l *lines) {
 					l.printf("%s in %s (%s) fetched, each verified; %d were here already",
 						plural(res.Documents, "document"), plural(res.Chunks, "chunk"), byteSize(res.Bytes), res.Resumed)
+					for _, s := range res.Sources {
+						if s.Error != "" {
+							l.printf("given up: %s", s.Error)
+						}
+					}
 					printCorpora(l, []api.CorpusInfo{res.Corpus})
 				})
 			})
 		},
 	}
+	cmd.Flags().Int64Var(&rate, "max-rate", 0, "take at most so many KiB a second, from all sources together (default: max_download_kib of config.toml)")
+	return cmd
+}
+
+func (a *app) peerUnsyncCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "unsync CORPUS",
+		Short: "Stop following a corpus",
+		Long: `Stop following a corpus. What it listed leaves your searches, and peers get nothing
+of it from you any more. The texts stay stored (arborist cat ROOT), and so do the
+pinned key and the last signed head: following it again fetches no text twice and
+takes no older history.`,
+		Example: "  arborist peer unsync 12D3KooW…/main",
+		Args:    args(1, 1, "CORPUS"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.Unsync(cmd.Context(), words[0])
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) {
+					l.printf("%s is not followed any more; searches no longer show what it listed at %s; the texts stay stored",
+						res.Corpus, plural(res.Documents, "place"))
+				})
+			})
+		},
+	}
+}
+
+// maxSyncKiB is in KiB a second: more than any line has.
+const maxSyncKiB = 1 << 30
+
+// sourceOf names a source the way that the daemon, which stands in another
+// folder, understands it.
+func sourceOf(word string) string {
+	looks := strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") || word == "." || word == ".."
+	if info, err := os.Stat(word); !looks && (err != nil || !info.IsDir()) {
+		return word
+	}
+	abs, err := filepath.Abs(word)
+	if err != nil {
+		return word
+	}
+	return "file:" + abs
 }

@@ -16,7 +16,9 @@ func (a *app) progress() (fn api.ProgressFunc, done func()) {
 	const every = 100 * time.Millisecond
 	next := time.Now().Add(time.Second)
 	shown := false
+	var m meter
 	fn = func(p api.Progress) {
+		m.see(p, time.Now())
 		if time.Now().Before(next) {
 			return
 		}
@@ -28,6 +30,7 @@ func (a *app) progress() (fn api.ProgressFunc, done func()) {
 		if p.Bytes > 0 {
 			fmt.Fprintf(a.err, ", %s", byteSize(p.Bytes))
 		}
+		fmt.Fprint(a.err, m.String())
 		if p.Item != "" {
 			fmt.Fprintf(a.err, "  %.60s", clean(p.Item))
 		}

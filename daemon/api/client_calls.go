@@ -157,6 +157,16 @@ func (c *Client) PeerLists(ctx context.Context, req PeerListsRequest) (PeerLists
 	return ask[PeerListsResult](ctx, c, pathPeerLists, req)
 }
 
+// Unsync implements [Network].
+func (c *Client) Unsync(ctx context.Context, corpus string) (UnsyncResult, error) {
+	return ask[UnsyncResult](ctx, c, pathPeerUnsync, nameRequest{corpus})
+}
+
+// Publish implements [Network].
+func (c *Client) Publish(ctx context.Context, req PublishRequest, fn ProgressFunc) (PublishResult, error) {
+	return follow[PublishResult](ctx, c, pathPublish, req, fn)
+}
+
 // Attach implements [Attacher].
 func (c *Client) Attach(ctx context.Context, path string) (AttachResult, error) {
 	return ask[AttachResult](ctx, c, pathAttach, nameRequest{path})

@@ -29,6 +29,8 @@ const (
 	pathPeerJoin    = "/peer/join"
 	pathPeerCorpora = "/peer/corpora"
 	pathPeerSync    = "/peer/sync"
+	pathPeerUnsync  = "/peer/unsync"
+	pathPublish     = "/publish"
 	pathNetworkKey  = "/peer/network-key"
 	pathPeerKnown   = "/peer/known"
 	pathPeerLeave   = "/peer/leave"

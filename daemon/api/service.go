@@ -90,6 +90,11 @@ type Network interface {
 	// peer means all connected ones.
 	PeerCorpora(ctx context.Context, peer string) (CorporaResult, error)
 	Sync(ctx context.Context, req SyncRequest, fn ProgressFunc) (SyncResult, error)
+	// Unsync ends the following of a corpus. What it listed leaves the search,
+	// the texts stay stored. Again it changes nothing.
+	Unsync(ctx context.Context, corpus string) (UnsyncResult, error)
+	// Publish writes a corpus as files that any web server can serve.
+	Publish(ctx context.Context, req PublishRequest, fn ProgressFunc) (PublishResult, error)
 }
 
 // An Attacher adds files that somebody else made to what queries search. They
@@ -494,12 +499,16 @@ type JoinResult struct {
 	PeerID string `json:"peer_id"`
 }
 
-// SyncRequest with an empty From finds sources by itself; Corpus is an origin
-// then. Otherwise it asks to follow a corpus and bring it up to date. From is a peer
-// ID or multiaddr, or an http(s) URL of a published corpus.
+// SyncRequest asks to follow a corpus and bring it up to date. From is a peer
+// ID or multiaddr, an http(s) URL, or "file:" and the whole path of a folder that
+// holds a published corpus. With an empty From, Corpus is an origin and whoever
+// serves it is found.
 type SyncRequest struct {
-	From   string `json:"from"`
-	Corpus string `json:"corpus"`
+	From   string   `json:"from"`
+	More   []string `json:"more,omitempty"` // other sources, at most 15
+	Corpus string   `json:"corpus"`
+	// MaxRate is the most bytes a second to take; 0: as in config.toml.
+	MaxRate int64 `json:"max_rate,omitempty"`
 }
 
 // SyncResult counts what a sync brought. Every document in it was verified.
@@ -511,6 +520,39 @@ type SyncResult struct {
 	Resumed   int   `json:"resumed"`  // documents that an earlier sync had brought already
 	// Corpus is the followed corpus after the sync.
 	Corpus CorpusInfo `json:"corpus"`
+	// Sources says what each source brought, in the order of the request.
+	Sources []SourceUse `json:"sources"`
+}
+
+// PublishRequest asks to write a corpus as files. To is the whole path of a
+// folder, or s3://BUCKET/PREFIX, or gs://BUCKET/PREFIX.
+type PublishRequest struct {
+	Corpus    string `json:"corpus"`
+	To        string `json:"to"`
+	Documents bool   `json:"documents,omitempty"` // each document by its root too
+}
+
+// PublishResult counts what was written.
+type PublishResult struct {
+	To     string     `json:"to"`
+	Files  int        `json:"files"`
+	Bytes  int64      `json:"bytes"`
+	Before uint64     `json:"before"` // records that were there before
+	Size   uint64     `json:"size"`   // records that are there now
+	Corpus CorpusInfo `json:"corpus"`
+}
+
+// UnsyncResult says what a corpus left behind.
+type UnsyncResult struct {
+	Corpus    string `json:"corpus"`    // origin
+	Documents int    `json:"documents"` // listings that searches no longer show; the texts stay stored
+}
+
+// SourceUse is one source of a sync.
+type SourceUse struct {
+	Source string `json:"source"`
+	Bytes  int64  `json:"bytes"`           // of verified document text
+	Error  string `json:"error,omitempty"` // why it was given up
 }
 
 // StatusResult says how the node is; it holds nothing private.

@@ -1,0 +1,64 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"arborist/daemon/api"
+	"arborist/peer"
+	"arborist/peer/target"
+)
+
+// Publish implements [api.Network]. It needs no network but that of a bucket:
+// files are written from the shared store, which the handler for peers reads
+// too.
+func (n *Node) Publish(ctx context.Context, req api.PublishRequest, fn api.ProgressFunc) (res api.PublishResult, err error) {
+	info, err := n.lookupCorpus(ctx, req.Corpus)
+	if err != nil {
+		return res, err
+	}
+	res.To, res.Corpus = req.To, corpusInfo(info)
+	if info.Size == 0 {
+		return res, api.NewError(api.CodeUsage, fmt.Errorf("publish %s: it has no documents yet", info.Name), "arborist add PATH --corpus "+info.Name)
+	}
+	if err := peer.Certify(ctx, n.home.PeerKey(), n.shared); err != nil {
+		return res, explain(err)
+	}
+	to, err := openTarget(ctx, req.To)
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	got, err := peer.Publish(ctx, n.shared, to, peer.PublishRequest{
+		Corpus: info.Origin, Documents: req.Documents,
+		Progress: func(g peer.Progress) {
+			if fn != nil {
+				fn(api.Progress{Stage: g.Stage, Done: int64(g.Documents), Total: int64(g.Total), Bytes: g.Bytes})
+			}
+		},
+	})
+	res.Files, res.Bytes, res.Before, res.Size = got.Files, got.Bytes, got.Before, got.Size
+	return res, explain(err)
+}
+
+// A closingTarget is a target with something to close.
+type closingTarget interface {
+	peer.Target
+	io.Closer
+}
+
+// openTarget opens what --to names.
+func openTarget(_ context.Context, to string) (closingTarget, error) {
+	if !filepath.IsAbs(to) {
+		return nil, api.NewError(api.CodeUsage, fmt.Errorf("publish to %.200q: not the whole path of a folder", to), "")
+	}
+	f, err := target.OpenFolder(strings.TrimSuffix(to, "/"))
+	if err != nil {
+		return nil, explain(fmt.Errorf("publish to %s: %w", to, err))
+	}
+	return f, nil
+}
