@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+	"math"
 
 	"arborist/daemon/api"
 )
@@ -38,10 +39,10 @@ Exit code 3: some pages were unreachable.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.Domain, "domain", "", "this exact host alone, with any scheme and port; or HOST:PORT")
-	f.IntVar(&req.Limit, "limit", 0, "pages at most, those checked longest ago first (0: all)")
+	numberVar(f, &req.Limit, "limit", 0, 0, math.MaxInt32, "pages at most, those checked longest ago first (0: all)")
 	f.BoolVar(&req.Update, "update", false, "fetch stale pages again and store what changed")
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
-	f.Float64Var(&req.RPS, "rps", 0, "most requests a second to each host (0: as its robots.txt asks, else one in 2 s)")
+	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
 	f.StringVar(&req.Fetcher, "fetcher", "", "as in crawl: http, chromium, auto or hosted; pages that were rendered must be rendered to be compared")
 	return cmd

@@ -6,6 +6,7 @@ package audit
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"arborist/document"
 )
@@ -146,6 +147,7 @@ func (a *auditor) addresses(all []Address) {
 	r := &a.report
 	depths, statuses := map[int]int{}, map[int]int{}
 	sorted := slices.SortedFunc(slices.Values(all), func(x, y Address) int { return cmp.Compare(x.URL, y.URL) })
+	passed := passedThrough(sorted)
 	for _, x := range sorted {
 		if x.Status > 0 {
 			statuses[x.Status]++
@@ -158,7 +160,7 @@ func (a *auditor) addresses(all []Address) {
 			list(&r.Broken, &r.Totals.Broken, Broken{URL: x.URL, FoundOn: a.foundOn(x), Status: x.Status, Reason: x.Reason})
 		}
 		// What redirected tells of itself by the trail of where it led.
-		if len(x.Trail) > 0 {
+		if len(x.Trail) > 0 && !passed[trailOf(x)] {
 			list(&r.Redirects, &r.Totals.Redirects, Chain{From: x.Trail[0], To: x.URL, FoundOn: a.foundOn(x), Through: x.Trail[1:], Hops: len(x.Trail)})
 		}
 	}
@@ -172,6 +174,20 @@ func (a *auditor) addresses(all []Address) {
 	}
 	slices.SortFunc(r.Statuses, func(x, y Status) int { return cmp.Compare(x.Status, y.Status) })
 }
+
+// passedThrough holds the trails that go on: what they lead to is no end of a
+// chain of redirects.
+func passedThrough(all []Address) map[string]bool {
+	passed := map[string]bool{}
+	for _, x := range all {
+		for n := 2; n <= len(x.Trail); n++ {
+			passed[strings.Join(x.Trail[:n], "\n")] = true
+		}
+	}
+	return passed
+}
+
+func trailOf(x Address) string { return strings.Join(x.Trail, "\n") + "\n" + x.URL }
 
 // foundOn returns the page whose link led to an address, through redirects.
 func (a *auditor) foundOn(x Address) string {

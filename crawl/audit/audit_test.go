@@ -21,7 +21,7 @@ func doc(url, title string, words int, leaves ...string) Document {
 func site() ([]Address, []Document, []string) {
 	addresses := []Address{
 		page("/", 0), page("/a", 1), page("/a2", 1), page("/b", 2),
-		{URL: "/old", FoundOn: "/a", Depth: 2, Status: 301, Result: Redirect},
+		{URL: "/old", FoundOn: "/a", Depth: 2, Trail: []string{"/older"}, Status: 301, Result: Redirect},
 		{URL: "/older", FoundOn: "/", Depth: 1, Status: 301, Result: Redirect},
 		{URL: "/new", FoundOn: "/old", Depth: 2, Trail: []string{"/older", "/old"}, Status: 200, Result: Page},
 		{URL: "/gone", FoundOn: "/b", Depth: 3, Status: 404, Result: Failed, Reason: "status 404"},

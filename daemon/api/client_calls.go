@@ -26,6 +26,11 @@ func (c *Client) Export(ctx context.Context, req ExportRequest, fn ProgressFunc)
 	return follow[ExportResult](ctx, c, pathExport, req, fn)
 }
 
+// CrawlReport implements [Auditor].
+func (c *Client) CrawlReport(ctx context.Context, req CrawlReportRequest, fn ProgressFunc) (CrawlReportResult, error) {
+	return follow[CrawlReportResult](ctx, c, pathCrawlReport, req, fn)
+}
+
 // Import implements [Carrier].
 func (c *Client) Import(ctx context.Context, req ImportRequest, fn ProgressFunc) (AddResult, error) {
 	return follow[AddResult](ctx, c, pathImport, req, fn)

@@ -59,6 +59,7 @@ func Handler(s Service) http.Handler {
 	handle(pathAttach, short(named(s.Attach)))
 	handle(pathDetach, short(named(s.Detach)))
 	handle(pathExport, long(s.Export))
+	handle(pathCrawlReport, long(s.CrawlReport))
 	handle(pathImport, long(s.Import))
 	handle(pathStatus, short(plain(s.Status)))
 	handle(pathCheck, short(plain(s.Check)))

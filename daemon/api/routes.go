@@ -39,6 +39,7 @@ const (
 	pathAttach      = "/attach"
 	pathDetach      = "/detach"
 	pathExport      = "/export"
+	pathCrawlReport = "/crawl/report"
 	pathImport      = "/import"
 	pathStatus      = "/status"
 	pathCheck       = "/check"

@@ -27,6 +27,7 @@ type Service interface {
 	Neighbourhood
 	Attacher
 	Carrier
+	Auditor
 	Keeper
 }
 

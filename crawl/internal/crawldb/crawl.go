@@ -31,6 +31,7 @@ func (db *DB) Begin(ctx context.Context, seed string, depth int) (*Crawl, error)
 	err = db.file.Write(ctx, func(tx *sql.Tx) error {
 		for _, q := range []string{
 			"DELETE FROM spool WHERE entry IN (SELECT f.id FROM frontier f JOIN crawls c ON c.id = f.crawl WHERE c.seed = ?)",
+			"DELETE FROM referrers WHERE entry IN (SELECT f.id FROM frontier f JOIN crawls c ON c.id = f.crawl WHERE c.seed = ?)",
 			"DELETE FROM frontier WHERE crawl IN (SELECT id FROM crawls WHERE seed = ?)",
 			"DELETE FROM crawls WHERE seed = ?",
 		} {
@@ -43,7 +44,7 @@ func (db *DB) Begin(ctx context.Context, seed string, depth int) (*Crawl, error)
 		if err != nil {
 			return err
 		}
-		return c.add(tx, []frontier.Link{{URL: seed}})
+		return c.add(tx, []frontier.Link{{URL: seed}}, 0)
 	})
 	if err != nil {
 		c.Release()
@@ -115,7 +116,7 @@ func (c *Crawl) Release() {
 
 // Add adds links without an outcome.
 func (c *Crawl) Add(ctx context.Context, links []frontier.Link) error {
-	return c.db.file.Write(ctx, func(tx *sql.Tx) error { return c.add(tx, links) })
+	return c.db.file.Write(ctx, func(tx *sql.Tx) error { return c.add(tx, links, 0) })
 }
 
 // A waiting entry rises to a lower depth; a settled one stays as it is.
@@ -124,7 +125,12 @@ const addSQL = `INSERT INTO frontier (crawl, url, depth, chain, trail, state, st
 	ON CONFLICT (crawl, url) DO UPDATE SET depth = excluded.depth, chain = excluded.chain, trail = excluded.trail
 	WHERE state = 0 AND excluded.depth < frontier.depth`
 
-func (c *Crawl) add(tx *sql.Tx, links []frontier.Link) error {
+// What is known already keeps the page that it was found on first.
+const referSQL = `INSERT INTO referrers (entry, page) SELECT f.id, ?3 FROM json_each(?2) j
+	JOIN frontier f ON f.crawl = ?1 AND f.url = j.value ->> 0 WHERE f.id <> ?3 ON CONFLICT DO NOTHING`
+
+// add adds links of a page, 0 where they are of none.
+func (c *Crawl) add(tx *sql.Tx, links []frontier.Link, page int64) error {
 	rows := make([][4]any, 0, len(links))
 	for _, l := range links {
 		// A redirect brings a trail, which the entry is to have.
@@ -140,7 +146,10 @@ func (c *Crawl) add(tx *sql.Tx, links []frontier.Link) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(addSQL, c.id, string(list))
+	if _, err = tx.Exec(addSQL, c.id, string(list)); err != nil || page == 0 {
+		return err
+	}
+	_, err = tx.Exec(referSQL, c.id, string(list), page)
 	return err
 }
 
@@ -248,7 +257,7 @@ func (c *Crawl) settle(tx *sql.Tx, o frontier.Outcome) error {
 			return err
 		}
 	}
-	return c.add(tx, o.Links)
+	return c.add(tx, o.Links, o.Entry.ID)
 }
 
 // blob keeps an empty body from becoming NULL.

@@ -50,6 +50,13 @@ CREATE TABLE IF NOT EXISTS checks (
   modified TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The first page on which an address was found, or the address that redirected
+-- to it.
+CREATE TABLE IF NOT EXISTS referrers (
+  entry INTEGER PRIMARY KEY REFERENCES frontier (id),
+  page  INTEGER NOT NULL REFERENCES frontier (id)
+) STRICT;
+
 -- Pages as they came, from the fetch until their document is stored.
 CREATE TABLE IF NOT EXISTS spool (
   entry        INTEGER PRIMARY KEY REFERENCES frontier (id),

@@ -1,0 +1,121 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"arborist/ingest"
+)
+
+// faultySite has one of every fault that an audit knows.
+func faultySite(t *testing.T) *httptest.Server {
+	t.Helper()
+	long := func(seed string) string {
+		var b strings.Builder
+		for i := range 60 {
+			fmt.Fprintf(&b, "<p>Sentence %d of the page about %s says that granite number %d is grey and heavy.</p>", i, seed, i*7)
+		}
+		return b.String()
+	}
+	pages := map[string]string{
+		"/":       `<title>Home</title><p>` + long("home") + `<a href=/a>a</a> <a href=/copy>copy</a> <a href=/moved>moved</a> <a href=/gone>gone</a> <a href=/secret>s</a>`,
+		"/a":      `<title>A</title>` + long("a"),
+		"/copy":   `<title>A</title>` + long("a"),
+		"/landed": `<p>Short.</p><a href=/missing>missing</a>`,
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "User-agent: *\nDisallow: /secret\n") })
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/further", http.StatusMovedPermanently)
+	})
+	mux.HandleFunc("/further", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/landed", http.StatusMovedPermanently)
+	})
+	srv := httptest.NewUnstartedServer(mux)
+	mux.HandleFunc("/sitemap.xml", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/xml")
+		fmt.Fprintf(w, "<urlset><url><loc>%[1]s/a</loc></url><url><loc>%[1]s/orphan</loc></url><url><loc>https://elsewhere.example/</loc></url></urlset>", "http://"+r.Host)
+	})
+	mux.HandleFunc("/secret.xml", func(http.ResponseWriter, *http.Request) { t.Error("a sitemap was fetched that robots.txt forbids") })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		p, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, p)
+	})
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func TestACrawlTellsWhatIsWrongWithTheSite(t *testing.T) {
+	srv := faultySite(t)
+	p, err := OpenPrivate(filepath.Join(t.TempDir(), "crawl", "web.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	cfg := Config{Seed: srv.URL + "/", Depth: 5, Fast: true, Store: p, AllowNets: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	fresh := func() *Crawler {
+		c, err := New(cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if _, err := fresh().Audit(t.Context(), ""); !errors.Is(err, ErrNothingToResume) {
+		t.Fatalf("before any crawl: %v", err)
+	}
+	if _, _, err := fresh().Ingest(t.Context(), ingest.Config{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := fresh().Audit(t.Context(), srv.URL+"/sitemap.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(path string) string { return srv.URL + path }
+	if r.Pages != 4 {
+		t.Errorf("%d pages", r.Pages)
+	}
+	broken := map[string]string{}
+	for _, b := range r.Broken {
+		broken[b.URL] = fmt.Sprint(b.Status, " ", b.FoundOn)
+	}
+	if want := map[string]string{at("/gone"): "404 " + at("/"), at("/missing"): "404 " + at("/landed")}; fmt.Sprint(broken) != fmt.Sprint(want) {
+		t.Errorf("broken: %v, want %v", broken, want)
+	}
+	if len(r.Redirects) != 1 || r.Redirects[0].From != at("/moved") || r.Redirects[0].To != at("/landed") || r.Redirects[0].Hops != 2 || r.Redirects[0].FoundOn != at("/") {
+		t.Errorf("redirects: %+v", r.Redirects)
+	}
+	if len(r.Duplicates) != 1 || strings.Join(r.Duplicates[0].URLs, " ") != at("/a")+" "+at("/copy") {
+		t.Errorf("duplicates: %+v", r.Duplicates)
+	}
+	if len(r.Orphans) != 1 || r.Orphans[0].URL != at("/orphan") || r.Orphans[0].Why != "sitemap" {
+		t.Errorf("orphans: %+v", r.Orphans)
+	}
+	if len(r.Thin) != 1 || r.Thin[0].URL != at("/landed") || !r.Thin[0].Untitled {
+		t.Errorf("thin: %+v", r.Thin)
+	}
+	// A second crawl starts over and knows the same.
+	if _, _, err := fresh().Ingest(t.Context(), ingest.Config{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	again, err := fresh().Audit(t.Context(), "")
+	if err != nil || fmt.Sprint(again.Broken) != fmt.Sprint(r.Broken) {
+		t.Errorf("after a second crawl: %+v, %v", again.Broken, err)
+	}
+	for _, bad := range []string{srv.URL + "/secret.xml", srv.URL + "/gone", srv.URL + "/a", "https://elsewhere.example/sitemap.xml", "nonsense"} {
+		if _, err := fresh().Audit(t.Context(), bad); !errors.Is(err, ErrSitemap) {
+			t.Errorf("sitemap %s: %v", bad, err)
+		}
+	}
+}
