@@ -48,7 +48,7 @@ func (n *Node) freeFor(need int64, what string) (free int64, err error) {
 	if err != nil {
 		return 0, explain(fmt.Errorf("%s %s: %w", what, n.home, err))
 	}
-	if want := need + n.reserve.size; free < want {
+	if want := need + n.reserve.size(); free < want {
 		return free, api.NewError(api.CodeFailed,
 			fmt.Errorf("%s %s: %w: it takes up to %d MB for a while, %d MB are free", what, n.home, shard.ErrFull, want>>20+1, free>>20),
 			"free some space; nothing was changed")

@@ -104,11 +104,15 @@ type searchSet struct {
 	opened  []*shard.File
 	failed  []api.Failure // attached files that cannot be opened
 	release func()        // of attached files; may be nil
+	held    func()        // of the shards; may be nil
 }
 
 func (s *searchSet) close() {
 	if s.release != nil {
 		s.release()
+	}
+	if s.held != nil {
+		s.held()
 	}
 	for _, f := range s.opened {
 		f.Close()
@@ -128,7 +132,9 @@ func (n *Node) searchSet(req api.QueryRequest) (*searchSet, error) {
 	if req.DB != "" {
 		foreign = append([]string{req.DB}, foreign...)
 	} else {
-		s.add(sourceShared, n.shared.Files()...)
+		shared, release := n.shared.Hold()
+		s.held = release
+		s.add(sourceShared, shared...)
 		// A corpus holds shared documents only, so the crawl db cannot answer
 		// for one, and its words must not weigh in.
 		if !req.NoCrawlDB && req.Corpus == "" {

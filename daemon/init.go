@@ -60,7 +60,7 @@ func Init(ctx context.Context, home Home, shards int) (res InitResult, err error
 	}
 	if shards != 0 {
 		if err := shard.CreateShared(home.Shards(), shards); err != nil {
-			return res, api.NewError(api.CodeUsage, err, "--shards takes a power of two from 1 to 256, and stays what it was at the first init")
+			return res, api.NewError(api.CodeUsage, err, "--shards takes a power of two from 1 to 256, and stays what it was at the first init until: arborist shard split")
 		}
 	}
 	id, err := peer.LoadID(home.PeerKey())

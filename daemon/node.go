@@ -79,7 +79,7 @@ func Open(ctx context.Context, opts Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.reserve = &reserve{path: opts.Home.Reserve(), size: reserveSize(n.shared.Shards())}
+	n.reserve = &reserve{path: opts.Home.Reserve(), shards: n.shared.Shards}
 	if n.state() != stateWriting {
 		n.log.Error(n.fullProblem())
 	}

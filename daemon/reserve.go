@@ -26,9 +26,12 @@ const (
 // writes again by itself when there is. The reserve is given away only where a home could not be
 // opened otherwise, and taken again when there is space.
 type reserve struct {
-	path string
-	size int64
+	path   string
+	shards func() int // of the home, which a split changes
 }
+
+// size is in bytes.
+func (r *reserve) size() int64 { return reserveSize(r.shards()) }
 
 // reserveSize is for a home with this many shards.
 func reserveSize(shards int) int64 { return 1<<20 + int64(shards)<<16 }
@@ -37,8 +40,9 @@ func reserveSize(shards int) int64 { return 1<<20 + int64(shards)<<16 }
 // space to write beside it.
 func (r *reserve) take() bool {
 	info, err := os.Lstat(r.path)
-	there := err == nil && info.Mode().IsRegular() && info.Size() == r.size
-	need := r.size
+	size := r.size()
+	there := err == nil && info.Mode().IsRegular() && info.Size() == size
+	need := size
 	if !there {
 		need *= 2
 	}
@@ -47,7 +51,7 @@ func (r *reserve) take() bool {
 	case err == nil && free < need:
 		return false
 	case err == nil && !there:
-		err = r.write()
+		err = r.write(size)
 	}
 	if err != nil {
 		// There is no reserve then; a full disk is met when it is met.
@@ -58,14 +62,14 @@ func (r *reserve) take() bool {
 
 // write makes the file with its blocks. Zeros could be stored as nothing, so
 // the file system is asked for the blocks.
-func (r *reserve) write() error {
+func (r *reserve) write(size int64) error {
 	f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
-	err = syscall.Fallocate(int(f.Fd()), 0, 0, r.size)
+	err = syscall.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, syscall.EOPNOTSUPP) {
-		_, err = f.Write(make([]byte, r.size))
+		_, err = f.Write(make([]byte, size))
 	}
 	return errors.Join(err, f.Close())
 }
@@ -99,7 +103,7 @@ func (n *Node) state() string {
 // fullProblem is what status says of a node that is read-only.
 func (n *Node) fullProblem() string {
 	return fmt.Sprintf("the disk of %s is full: it is read-only until %d MB are free beside its reserve; what is stored can be read and searched",
-		n.home, n.reserve.size>>20+1)
+		n.home, n.reserve.size()>>20+1)
 }
 
 // setState puts the state into a status.

@@ -57,14 +57,13 @@ func (f *File) Snapshot(ctx context.Context) (*Snapshot, error) { return HoldFil
 // in that moment too; nothing is put or published until it returns.
 func (s *Shared) Snapshots(ctx context.Context, during func() error) (_ []*Snapshot, err error) {
 	// The order is that of a Publisher, which takes the turn while it publishes.
-	for _, token := range []chan struct{}{s.publishing, s.files[0].turn} {
-		select {
-		case <-token:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("take a snapshot: %w", ctx.Err())
-		}
-		defer func() { token <- struct{}{} }()
+	release, err := take(ctx, s.publishing, s.turn)
+	if err != nil {
+		return nil, fmt.Errorf("take a snapshot: %w", err)
 	}
+	defer release()
+	s.gate.enter()
+	defer s.gate.leave()
 	var all []*Snapshot
 	defer func() {
 		if err != nil {

@@ -178,6 +178,8 @@ func (f *File) Damage() error {
 
 // Damage is [File.Damage] of each file of the set that has any.
 func (s *Shared) Damage() (all []error) {
+	s.gate.enter()
+	defer s.gate.leave()
 	for _, f := range s.files {
 		if err := f.Damage(); err != nil {
 			all = append(all, err)
@@ -186,8 +188,15 @@ func (s *Shared) Damage() (all []error) {
 	return all
 }
 
-// unbroken fails where a file of the set cannot be used, before anything is
+// whole fails where a file of the set cannot be used, before anything is
 // written that would need it.
+func (s *Shared) whole() error {
+	s.gate.enter()
+	defer s.gate.leave()
+	return s.unbroken()
+}
+
+// unbroken is whole for somebody inside the gate.
 func (s *Shared) unbroken() error {
 	for _, f := range s.files {
 		if f.broken != nil {

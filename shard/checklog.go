@@ -155,6 +155,8 @@ type Missing struct {
 // version, and that are not stored, in the order of the log. It knows nothing of
 // those in files that cannot be used.
 func (s *Shared) Missing(ctx context.Context, info corpus.Info) ([]Missing, error) {
+	s.gate.enter()
+	defer s.gate.leave()
 	missing, _, err := s.missing(ctx, info, nil)
 	return missing, err
 }

@@ -28,6 +28,8 @@ type Compacted struct {
 // CompactRoom returns how many bytes have to be free to compact the files of the
 // set, which is done one after the other.
 func (s *Shared) CompactRoom() (need int64) {
+	s.gate.enter()
+	defer s.gate.leave()
 	for _, f := range s.files {
 		need = max(need, f.CompactRoom())
 	}
@@ -54,8 +56,15 @@ func sizeWithLog(path string) (size int64) {
 // file as it was or compacted. Each file is reported when it is done; one that
 // fails is left as it was, and the others go on.
 func (s *Shared) Compact(ctx context.Context, done func(Compacted)) error {
+	release, err := take(ctx, s.upkeep)
+	if err != nil {
+		return fmt.Errorf("compact: %w", err)
+	}
+	defer release()
+	s.gate.enter()
+	defer s.gate.leave()
 	for _, f := range s.files {
-		if err := f.compactInTurn(ctx, s.files[0].turn, done); err != nil {
+		if err := f.Compact(ctx, done); err != nil {
 			return err
 		}
 	}
@@ -64,16 +73,11 @@ func (s *Shared) Compact(ctx context.Context, done func(Compacted)) error {
 
 // Compact is [Shared.Compact] for one file.
 func (f *File) Compact(ctx context.Context, done func(Compacted)) error {
-	return f.compactInTurn(ctx, f.turn, done)
-}
-
-func (f *File) compactInTurn(ctx context.Context, turn chan struct{}, done func(Compacted)) error {
-	select {
-	case <-turn:
-	case <-ctx.Done():
-		return fmt.Errorf("compact: %w", ctx.Err())
+	release, err := take(ctx, f.turn)
+	if err != nil {
+		return fmt.Errorf("compact: %w", err)
 	}
-	defer func() { turn <- struct{}{} }()
+	defer release()
 	return compactOne(ctx, f.path, done, func() error { return f.compact(ctx) })
 }
 

@@ -88,7 +88,7 @@ func layouts(t *testing.T, docs []document.Entry) []layout {
 		// Superseded documents must leave no trace in any number.
 		put1(t, s, old...)
 		put1(t, s, docs...)
-		all = append(all, layout{fmt.Sprintf("%d shards", n), s.Files()})
+		all = append(all, layout{fmt.Sprintf("%d shards", n), s.files})
 	}
 	private := make([]*File, 8)
 	parts := make([][]document.Entry, len(private))

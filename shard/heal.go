@@ -18,12 +18,11 @@ type unended struct {
 // every file, current versions that have a newer one in another.
 func (s *Shared) heal(ctx context.Context, report func(string)) error {
 	// No Put may run meanwhile: between its steps it looks like such a crash.
-	select {
-	case <-s.files[0].turn:
-	case <-ctx.Done():
-		return fmt.Errorf("check: %w", ctx.Err())
+	release, err := take(ctx, s.turn)
+	if err != nil {
+		return fmt.Errorf("check: %w", err)
 	}
-	defer func() { s.files[0].turn <- struct{}{} }()
+	defer release()
 	found, err := s.findUnended(ctx)
 	if err != nil {
 		return err

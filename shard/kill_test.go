@@ -227,7 +227,10 @@ func TestFileAtItsLimitTakesNothingMoreAndReadsOn(t *testing.T) {
 }
 
 // jobCompact, in place of a page, has the child do something else until it is killed.
-const jobCompact = -1
+const (
+	jobCompact = -1
+	jobSplit   = -2
+)
 
 func childJob(s *Shared, job int) int {
 	for n := 0; ; n++ {
@@ -237,6 +240,21 @@ func childJob(s *Shared, job int) int {
 			var failed error
 			err = s.Compact(context.Background(), func(c Compacted) { failed = errors.Join(failed, c.Err) })
 			err = errors.Join(err, failed)
+		case jobSplit:
+			// Others go on meanwhile: what they were told is stored has to stay.
+			if n == 0 {
+				go func() {
+					for p := 10_000; ; p++ {
+						if _, err := s.Put(context.Background(), []document.Entry{page(p)}); err != nil {
+							fmt.Println("error", err)
+						}
+					}
+				}()
+			}
+			_, err = s.Split(context.Background(), nil)
+			if errors.Is(err, ErrMostShards) {
+				select {} // until it is killed
+			}
 		}
 		if err != nil {
 			fmt.Println("error", err)

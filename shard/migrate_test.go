@@ -56,7 +56,7 @@ func TestFilesOfVersion1BecomeCurrentOnes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files := append(s.Files(), private)
+		files := append(s.files, private)
 		for query, want := range map[string]string{
 			"owl young forest": "https://example.org/docs/owl.md",
 			"private badger":   "https://example.org/private/badger.md",

@@ -69,7 +69,7 @@ func TestDocumentsInTwoFilesCountOnceAfterEveryChange(t *testing.T) {
 				ours.put(e)
 			}
 		}
-		files := append(shared.Files(), private, second)
+		files := append(shared.files, private, second)
 		if step%3 == 1 {
 			slices.Reverse(files)
 		}

@@ -59,7 +59,7 @@ func (p *Publisher) Put(ctx context.Context, entries []document.Entry) ([]docume
 		return nil, fmt.Errorf("publish: %w", ctx.Err())
 	}
 	defer func() { p.shared.publishing <- struct{}{} }()
-	if err := p.shared.unbroken(); err != nil {
+	if err := p.shared.whole(); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	// A log that takes no records leaves no documents behind that it does not list.
@@ -91,7 +91,7 @@ func (p *Publisher) Withdraw(ctx context.Context, uris []string, at time.Time) e
 		return fmt.Errorf("withdraw: %w", ctx.Err())
 	}
 	defer func() { p.shared.publishing <- struct{}{} }()
-	if err := p.shared.unbroken(); err != nil {
+	if err := p.shared.whole(); err != nil {
 		return fmt.Errorf("withdraw: %w", err)
 	}
 	if _, err := p.shared.corpora.Append(ctx, p.origin, p.signer, records, p.old...); err != nil {

@@ -23,30 +23,36 @@ func (f *File) Put(ctx context.Context, entries []document.Entry) ([]document.Ou
 	if f.total > 1 {
 		return nil, f.fail(fmt.Errorf("put: %w: the file is shard %d of %d and takes documents through its set", ErrSet, f.number, f.total))
 	}
+	if err := checkEntries(entries); err != nil {
+		return nil, err
+	}
+	if f.foreign {
+		return nil, f.fail(fmt.Errorf("put: %w", ErrReadOnly))
+	}
+	release, err := take(ctx, f.turn)
+	if err != nil {
+		return nil, fmt.Errorf("put: %w", err)
+	}
+	defer release()
 	return put(ctx, []*File{f}, entries)
 }
 
-// put stores entries in a set of files. The set is locked meanwhile: what
-// decides which version of a place is current must not change under us.
-func put(ctx context.Context, files []*File, entries []document.Entry) ([]document.Outcome, error) {
+// checkEntries refuses what cannot be stored.
+func checkEntries(entries []document.Entry) error {
 	for _, e := range entries {
 		if e.Document == nil {
-			return nil, fmt.Errorf("put %.80q: no document", e.Location.URI)
+			return fmt.Errorf("put %.80q: no document", e.Location.URI)
 		}
 		if err := checkLocation(e.Location); err != nil {
-			return nil, fmt.Errorf("put: %w", err)
+			return fmt.Errorf("put: %w", err)
 		}
 	}
-	if files[0].foreign {
-		return nil, files[0].fail(fmt.Errorf("put: %w", ErrReadOnly))
-	}
-	select {
-	case <-files[0].turn:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("put: %w", ctx.Err())
-	}
-	defer func() { files[0].turn <- struct{}{} }()
+	return nil
+}
 
+// put stores entries in a set of files. The caller has their turn: what decides
+// which version of a place is current must not change under us.
+func put(ctx context.Context, files []*File, entries []document.Entry) ([]document.Outcome, error) {
 	// What is found to be there already must be durable as well.
 	if err := each(len(files), func(i int) error { return files[i].makeSure(ctx) }); err != nil {
 		return nil, fmt.Errorf("put: %w", err)

@@ -308,7 +308,7 @@ func TestACrashBetweenTheTwoStepsHeals(t *testing.T) {
 
 func TestASharedFileTakesDocumentsOnlyThroughItsSet(t *testing.T) {
 	s := newShared(t, 2)
-	if _, err := s.Files()[0].Put(t.Context(), []document.Entry{entry(t, "test:a", "text")}); !errors.Is(err, ErrSet) {
+	if _, err := s.files[0].Put(t.Context(), []document.Entry{entry(t, "test:a", "text")}); !errors.Is(err, ErrSet) {
 		t.Errorf("put into one file of a set: %v", err)
 	}
 }

@@ -25,14 +25,13 @@ type Return struct {
 // version stays an older one. Durable on return; again it changes nothing.
 // What a log does not tell (HTTP validators, content type) does not come back.
 func (s *Shared) PutBack(ctx context.Context, docs []*document.Document) ([]Return, error) {
-	for _, token := range []chan struct{}{s.publishing, s.files[0].turn} {
-		select {
-		case <-token:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("put back: %w", ctx.Err())
-		}
-		defer func() { token <- struct{}{} }()
+	release, err := take(ctx, s.publishing, s.turn)
+	if err != nil {
+		return nil, fmt.Errorf("put back: %w", err)
 	}
+	defer release()
+	s.gate.enter()
+	defer s.gate.leave()
 	if err := s.unbroken(); err != nil {
 		return nil, fmt.Errorf("put back: %w", err)
 	}

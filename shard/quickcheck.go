@@ -12,6 +12,13 @@ import (
 // of this node's own corpora list is stored. It takes a small part of the time
 // of [Shared.Check] and changes nothing.
 func (s *Shared) QuickCheck(ctx context.Context, report func(problem string)) error {
+	release, err := take(ctx, s.upkeep)
+	if err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	defer release()
+	s.gate.enter()
+	defer s.gate.leave()
 	for _, f := range s.files {
 		if err := f.QuickCheck(ctx, report); err != nil {
 			return err

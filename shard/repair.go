@@ -46,23 +46,18 @@ var errDryRun = errors.New("dry run")
 // CheckWith is [File.Check] with options. Problems are reported as they are
 // after the repair, where there is one.
 func (f *File) CheckWith(ctx context.Context, opts CheckOptions, report func(problem string)) (documents int, err error) {
-	return f.checkWith(ctx, opts, f.turn, report)
-}
-
-func (f *File) checkWith(ctx context.Context, opts CheckOptions, turn chan struct{}, report func(string)) (documents int, err error) {
 	var found []string
 	documents, err = f.checkSome(ctx, opts.Subset, func(p string) { found = append(found, p) })
 	if err == nil && len(found) == 0 && opts.Subset.All() {
 		f.met.Store(nil)
 	}
 	if err == nil && len(found) > 0 && opts.Repair != nil && !f.foreign {
-		select {
-		case <-turn:
-		case <-ctx.Done():
-			return documents, fmt.Errorf("repair: %w", ctx.Err())
+		release, terr := take(ctx, f.turn)
+		if terr != nil {
+			return documents, fmt.Errorf("repair: %w", terr)
 		}
 		err = f.repair(ctx, *opts.Repair)
-		turn <- struct{}{}
+		release()
 		if err == nil && !opts.Repair.DryRun {
 			found = nil
 			if _, err = f.checkSome(ctx, opts.Subset, func(p string) { found = append(found, p) }); len(found) == 0 {
@@ -78,8 +73,15 @@ func (f *File) checkWith(ctx context.Context, opts CheckOptions, turn chan struc
 
 // CheckWith is [Shared.Check] with options.
 func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(problem string)) (documents int, err error) {
+	release, err := take(ctx, s.upkeep)
+	if err != nil {
+		return 0, fmt.Errorf("check: %w", err)
+	}
+	defer release()
+	s.gate.enter()
+	defer s.gate.leave()
 	for _, f := range s.files {
-		n, err := f.checkWith(ctx, opts, s.files[0].turn, report)
+		n, err := f.CheckWith(ctx, opts, report)
 		documents += n
 		if err != nil {
 			return documents, err

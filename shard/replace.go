@@ -167,7 +167,7 @@ func takeReady(path string) error {
 
 // settleFolder ends, in a folder of shards, what a crash cut short.
 func settleFolder(dir string) error {
-	if err := removeLeftovers(dir); err != nil {
+	if err := errors.Join(finishSplit(dir, nil), removeLeftovers(dir)); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(dir)

@@ -208,7 +208,7 @@ func TestSearchesNeverWaitForEachOtherForEver(t *testing.T) {
 	private := newPrivate(t)
 	put1(t, s, generated(t, 40)...)
 	put1(t, private, generated(t, 20)...)
-	forwards := append(s.Files(), private)
+	forwards := append(s.files, private)
 	backwards := []*File{private, s.files[3], s.files[1], s.files[2], s.files[0]}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -248,7 +248,7 @@ func TestSearchSeesOneStateWhileDocumentsComeAndGo(t *testing.T) {
 			}
 		})
 	}
-	files := append(s.Files(), private)
+	files := append(s.files, private)
 	for range 150 {
 		r, err := Search(t.Context(), files, Query{Text: "badger"})
 		if err != nil {

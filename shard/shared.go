@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"sync"
 
 	"arborist/document"
 	"arborist/shard/corpus"
@@ -25,10 +27,16 @@ const CorporaName = "corpora.db"
 // It is safe for concurrent use.
 type Shared struct {
 	dir     string
-	files   []*File
 	corpora *corpus.Store
 
+	// Whoever takes several tokens takes them in this order, and enters the gate last.
+	upkeep     chan struct{} // holds one token; who has it may check, compact or split
 	publishing chan struct{} // holds one token; who has it may publish
+	turn       chan struct{} // holds one token; who has it may write; that of each file
+
+	atStep func()  // nil, or called at each step of a split that a crash may come after
+	gate   gate    // guards files: a split changes them
+	files  []*File // guarded by gate
 }
 
 // fileName is the name of a shard: its number in hexadecimal, "00.db" to
@@ -145,9 +153,43 @@ func openShared(dir string, open func(dir string) ([]*File, error)) (*Shared, er
 	if err != nil {
 		return nil, errors.Join(named(path, err), closeFiles(files))
 	}
-	s := &Shared{dir: dir, files: files, corpora: store, publishing: make(chan struct{}, 1)}
-	s.publishing <- struct{}{}
+	s := &Shared{dir: dir, corpora: store, publishing: newToken(), upkeep: newToken(), turn: newToken()}
+	s.use(files)
 	return s, nil
+}
+
+// newToken returns a channel with the one token that it holds.
+func newToken() chan struct{} {
+	c := make(chan struct{}, 1)
+	c <- struct{}{}
+	return c
+}
+
+// take takes tokens, in this order, and returns what gives them back.
+func take(ctx context.Context, tokens ...chan struct{}) (release func(), err error) {
+	for i, token := range tokens {
+		select {
+		case <-token:
+		case <-ctx.Done():
+			for _, taken := range tokens[:i] {
+				taken <- struct{}{}
+			}
+			return nil, ctx.Err()
+		}
+	}
+	return func() {
+		for _, token := range tokens {
+			token <- struct{}{}
+		}
+	}, nil
+}
+
+// use makes files those of the set.
+func (s *Shared) use(files []*File) {
+	for _, f := range files {
+		f.turn = s.turn
+	}
+	s.files = files
 }
 
 // openFiles opens every shard of a folder, after all of them were looked at.
@@ -262,36 +304,68 @@ func (s *Shared) Close() error { return errors.Join(closeFiles(s.files), s.corpo
 func (s *Shared) Dir() string { return s.dir }
 
 // Shards returns the number of files.
-func (s *Shared) Shards() int { return len(s.files) }
+func (s *Shared) Shards() int {
+	s.gate.enter()
+	defer s.gate.leave()
+	return len(s.files)
+}
 
-// Files returns the files in the order of the roots that they hold.
-func (s *Shared) Files() []*File { return append([]*File(nil), s.files...) }
+// Files returns the files as they are now. A split closes them: see Hold.
+func (s *Shared) Files() []*File {
+	s.gate.enter()
+	defer s.gate.leave()
+	return slices.Clone(s.files)
+}
+
+// Hold returns the files in the order of the roots that they hold. They stay
+// open, and the set as it is, until release is called; meanwhile the caller uses
+// the files alone and calls nothing of the set.
+func (s *Shared) Hold() (files []*File, release func()) {
+	s.gate.enter()
+	return slices.Clone(s.files), sync.OnceFunc(s.gate.leave)
+}
 
 // Corpora returns the logs of the set's corpora.
 func (s *Shared) Corpora() *corpus.Store { return s.corpora }
 
-// home returns the file that holds a root.
+// home returns the file that holds a root, to somebody inside the gate.
 func (s *Shared) home(root document.Root) *File { return s.files[route(root, len(s.files))] }
 
 // Put does what [File.Put] does, over the set: each document goes to the file
 // that its root names, in one transaction a file, several files at a time. What
 // an entry supersedes is retired in whichever file it is.
 func (s *Shared) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	if err := checkEntries(entries); err != nil {
+		return nil, err
+	}
+	release, err := take(ctx, s.turn)
+	if err != nil {
+		return nil, fmt.Errorf("put: %w", err)
+	}
+	defer release()
+	s.gate.enter()
+	defer s.gate.leave()
 	return put(ctx, s.files, entries)
 }
 
 // Document is [File.Document] over the set.
 func (s *Shared) Document(ctx context.Context, root document.Root) (*document.Document, error) {
+	s.gate.enter()
+	defer s.gate.leave()
 	return s.home(root).Document(ctx, root)
 }
 
 // Passage is [File.Passage] over the set.
 func (s *Shared) Passage(ctx context.Context, root document.Root, index uint64) (Passage, error) {
+	s.gate.enter()
+	defer s.gate.leave()
 	return s.home(root).Passage(ctx, root, index)
 }
 
 // Has is [File.Has] over the set.
 func (s *Shared) Has(ctx context.Context, roots []document.Root) ([]bool, error) {
+	s.gate.enter()
+	defer s.gate.leave()
 	perFile := make([][]document.Root, len(s.files))
 	index := make([][]int, len(s.files))
 	for i, r := range roots {
@@ -318,11 +392,15 @@ func (s *Shared) Has(ctx context.Context, roots []document.Root) ([]bool, error)
 
 // Locations is [File.Locations] over the set.
 func (s *Shared) Locations(ctx context.Context, root document.Root) ([]Version, error) {
+	s.gate.enter()
+	defer s.gate.leave()
 	return s.home(root).Locations(ctx, root)
 }
 
 // History is [File.History] over the set.
 func (s *Shared) History(ctx context.Context, uri string) ([]Version, error) {
+	s.gate.enter()
+	defer s.gate.leave()
 	perFile := make([][]Version, len(s.files))
 	err := each(len(s.files), func(i int) (err error) {
 		perFile[i], err = s.files[i].History(ctx, uri)
@@ -341,6 +419,8 @@ func (s *Shared) History(ctx context.Context, uri string) ([]Version, error) {
 
 // Stats is [File.Stats] over the set, but for files that cannot be read: see Damage.
 func (s *Shared) Stats(ctx context.Context) (Stats, error) {
+	s.gate.enter()
+	defer s.gate.leave()
 	var sum Stats
 	for _, f := range s.files {
 		st, err := f.Stats(ctx)
@@ -360,5 +440,7 @@ func (s *Shared) Stats(ctx context.Context) (Stats, error) {
 // Search is [Search] over the files of the set, with their statistics alone:
 // what a peer may see.
 func (s *Shared) Search(ctx context.Context, q Query) (Results, error) {
+	s.gate.enter()
+	defer s.gate.leave()
 	return Search(ctx, s.files, q)
 }

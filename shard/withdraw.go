@@ -12,12 +12,13 @@ import (
 // takes its place. The document stays stored and leaves the search where no
 // other location of it is current. Durable on return; again it changes nothing.
 func (s *Shared) Withdraw(ctx context.Context, corpus, uri string) error {
-	select {
-	case <-s.files[0].turn:
-	case <-ctx.Done():
-		return fmt.Errorf("withdraw: %w", ctx.Err())
+	release, err := take(ctx, s.turn)
+	if err != nil {
+		return fmt.Errorf("withdraw: %w", err)
 	}
-	defer func() { s.files[0].turn <- struct{}{} }()
+	defer release()
+	s.gate.enter()
+	defer s.gate.leave()
 	versions, err := findNewest(ctx, s.files, []document.Entry{{Location: document.Location{Corpus: corpus, URI: uri}}})
 	if err != nil {
 		return fmt.Errorf("withdraw %.200q: %w", uri, err)

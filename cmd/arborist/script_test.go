@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -48,6 +49,7 @@ func TestCommandLine(t *testing.T) {
 			"onelined": cmdOneLined,
 			"spoil":    cmdSpoil,
 			"zerohead": cmdZeroHead,
+			"sametext": cmdSameText,
 		},
 	})
 }
@@ -197,4 +199,14 @@ func cmdZeroHead(ts *testscript.TestScript, _ bool, args []string) {
 	defer f.Close()
 	_, err = f.WriteAt(make([]byte, 4096), 0)
 	ts.Check(err)
+}
+
+// cmdSameText demands that two answers of a query differ in their time alone:
+// sametext FILE FILE
+func cmdSameText(ts *testscript.TestScript, _ bool, args []string) {
+	took := regexp.MustCompile(`"took_ms":\d+`)
+	a, b := took.ReplaceAllString(ts.ReadFile(args[0]), ""), took.ReplaceAllString(ts.ReadFile(args[1]), "")
+	if a != b {
+		ts.Fatalf("%s and %s differ:\n%s\n%s", args[0], args[1], a, b)
+	}
 }

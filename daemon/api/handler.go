@@ -66,6 +66,7 @@ func Handler(s Service) http.Handler {
 	handle(pathCheckWith, short(s.CheckWith))
 	handle(pathBackup, long(s.Backup))
 	handle(pathCompact, long(s.Compact))
+	handle(pathSplit, long(s.SplitShards))
 	return mux
 }
 

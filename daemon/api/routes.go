@@ -46,6 +46,7 @@ const (
 	pathCheckWith   = "/check/with"
 	pathBackup      = "/backup"
 	pathCompact     = "/compact"
+	pathSplit       = "/shards/split"
 )
 
 // Wire forms of calls whose Go signature is not one struct to one struct.

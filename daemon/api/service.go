@@ -120,6 +120,8 @@ type Keeper interface {
 	// Compact makes the files of the home as small as they can be, while
 	// everything else goes on; its first report says how much space that takes.
 	Compact(ctx context.Context, req CompactRequest, fn ProgressFunc) (CompactResult, error)
+	// SplitShards doubles the number of shard files, while everything else goes on.
+	SplitShards(ctx context.Context, req SplitRequest, fn ProgressFunc) (SplitResult, error)
 }
 
 // A ProgressFunc receives progress reports.
