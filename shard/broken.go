@@ -26,9 +26,9 @@ var ErrBroken = errors.New("the file cannot be used")
 //   - searches leave it out, and say so in Results.Refused;
 //   - whatever needs it, all writing among that, fails with [ErrBroken].
 //
-// How many files the set has is what those say that can be read. It fails where
-// none can, and as OpenShared does where a file is newer or belongs to another
-// set.
+// How many files the set has is what those say that can be read, or where none
+// can, their names. It fails as OpenShared does where a file is newer or belongs
+// to another set.
 func OpenDamaged(dir string) (*Shared, error) {
 	s, err := openShared(dir, openFilesAnyway)
 	if err != nil {
@@ -90,7 +90,8 @@ func openFilesAnyway(dir string) (files []*File, err error) {
 }
 
 // totalOf returns how many files a set has: what those say that could be
-// opened, and must say alike. Where none could, an error.
+// opened, and must say alike. Where none could, it is told by their names, if
+// these are all that a set has.
 func totalOf(numbers []int, opened []*File, errs []error) (int, error) {
 	total := 0
 	for _, f := range opened {
@@ -102,10 +103,14 @@ func totalOf(numbers []int, opened []*File, errs []error) (int, error) {
 			return 0, f.fail(fmt.Errorf("%w: the file is one of %d, others are of %d", ErrSet, f.total, total))
 		}
 	}
+	last := numbers[len(numbers)-1]
+	if n := len(numbers); total == 0 && last == n-1 && n&(n-1) == 0 {
+		return n, nil
+	}
 	if total == 0 {
 		return 0, errors.Join(errs...)
 	}
-	if last := numbers[len(numbers)-1]; last >= total {
+	if last >= total {
 		return 0, fmt.Errorf("%w: %s does not belong to a set of %d", ErrSet, fileName(last), total)
 	}
 	return total, nil

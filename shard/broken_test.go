@@ -65,7 +65,7 @@ func published(t *testing.T, pages int) (dir string, entries []document.Entry) {
 func TestABrokenShardLeavesTheOthersUsableAndIsMended(t *testing.T) {
 	for name, c := range breakings() {
 		t.Run(name, func(t *testing.T) {
-			dir, entries := published(t, 24)
+			dir, entries := published(t, 16)
 			path := filepath.Join(dir, "02.db")
 			in := 0
 			for _, e := range entries {
@@ -152,7 +152,7 @@ func mustAnswerWithout(t *testing.T, dir, path string, entries []document.Entry,
 }
 
 func TestDamageThatIsMetIsRemembered(t *testing.T) {
-	dir, entries := published(t, 24)
+	dir, entries := published(t, 16)
 	tamper(t, filepath.Join(dir, "01.db"), "UPDATE texts SET data = zeroblob(length(data))")
 	s := openTestShared(t, dir)
 	if d := s.Damage(); len(d) != 0 {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -134,21 +132,4 @@ func (f *File) mergeAll(tx *sql.Tx) error {
 		return err
 	}
 	return a.finish()
-}
-
-// removeLeftovers removes, in a folder of shards, what a compaction that was
-// killed has left.
-func removeLeftovers(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, e := range entries {
-		if shardName.MatchString(e.Name()) || e.Name() == CorporaName {
-			if err := corpus.RemoveRebuild(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -111,9 +111,9 @@ func TestCompactWhileOthersReadAndWrite(t *testing.T) {
 
 func TestKilledCompactionLosesNothing(t *testing.T) {
 	dir, entries := published(t, 60)
-	kills := 6
+	kills := 4
 	for round := range kills {
-		if _, problem := runChild(t, fmt.Sprintf("%s|%d", dir, jobCompact), time.Duration(5+round*45)*time.Millisecond); problem != "" {
+		if _, problem := runChild(t, fmt.Sprintf("%s|%d", dir, jobCompact), time.Duration(5+round*70)*time.Millisecond); problem != "" {
 			t.Fatalf("round %d: %s", round, problem)
 		}
 		s := openTestShared(t, dir)

@@ -47,6 +47,13 @@ func child() int {
 			return 1
 		}
 	}
+	if from == jobSalvage {
+		fmt.Println("open")
+		if err := SalvageShared(context.Background(), args[0], args[0]+".aside", childRepair(args[0])); err != nil {
+			fmt.Println("error", err)
+		}
+		return 0
+	}
 	s, err := OpenShared(args[0])
 	if err != nil {
 		fmt.Println("error", err)
@@ -230,9 +237,28 @@ func TestFileAtItsLimitTakesNothingMoreAndReadsOn(t *testing.T) {
 const (
 	jobCompact = -1
 	jobSplit   = -2
+	jobRepair  = -3 // once, of an open set
+	jobSalvage = -4 // once, of a set that nobody has open
 )
 
+// childRepair keeps what is taken out in files beside the set.
+func childRepair(dir string) Repair {
+	return Repair{Did: func(string) {}, Keep: func(l Lost) error {
+		if err := MakeFolder(dir + ".kept"); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir+".kept", l.Root.String()), l.Text, 0o600)
+	}}
+}
+
 func childJob(s *Shared, job int) int {
+	if job == jobRepair {
+		r := childRepair(s.Dir())
+		if _, err := s.CheckWith(context.Background(), CheckOptions{Repair: &r}, func(string) {}); err != nil {
+			fmt.Println("error", err)
+		}
+		return 0
+	}
 	for n := 0; ; n++ {
 		var err error
 		switch job {

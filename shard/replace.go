@@ -57,7 +57,7 @@ func SalvageFile(ctx context.Context, path string, kind Kind, number, total int,
 }
 
 func salvageFile(ctx context.Context, path string, kind Kind, number, total int, aside string, r Repair) (replaced bool, err error) {
-	if err := takeReady(path); err != nil {
+	if err := errors.Join(takeReady(path), sweep(path)); err != nil {
 		return false, err
 	}
 	why := Salvage(ctx, path, kind, number, total, aside, r)
@@ -182,6 +182,41 @@ func settleFolder(dir string) error {
 		}
 	}
 	return nil
+}
+
+// removeLeftovers removes, in a folder of shards, what a compaction or a
+// salvage that was killed has left.
+func removeLeftovers(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		name, _, ok := strings.Cut(e.Name(), ".db.")
+		if name += ".db"; ok && (shardName.MatchString(name) || name == CorporaName) {
+			if err := sweep(filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sweep removes what one that was killed has left beside one file.
+func sweep(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		what, ok := strings.CutPrefix(e.Name(), filepath.Base(path)+".")
+		if ok && (strings.HasPrefix(what, "salvaged") || strings.HasPrefix(what, "rescue")) {
+			if err := os.Remove(filepath.Join(filepath.Dir(path), e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return corpus.RemoveRebuild(path)
 }
 
 // keepBroken copies a plain file, or moves aside what is none, without looking

@@ -99,7 +99,7 @@ func createShared(dir string, shards int) error {
 
 // SetSize returns how many files the set of a folder has by what they say,
 // also where [CreateShared] was interrupted and has not made all of them; 0
-// where it has made none. Files that cannot be used do not count.
+// where it has made none. Where no file can be used, it is told by their names.
 func SetSize(dir string) (int, error) {
 	if err := settleFolder(dir); err != nil {
 		return 0, err
@@ -119,6 +119,9 @@ func SetSize(dir string) (int, error) {
 			return 0, err
 		}
 		return f.total, f.Close()
+	}
+	if n, err := countShards(dir); err == nil && broken != nil {
+		return n, nil // told by their names
 	}
 	return 0, errors.Join(err, broken)
 }

@@ -206,8 +206,8 @@ func TestKilledSplitLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	sizes := map[int]bool{}
-	for round := range 7 {
-		if _, problem := runChild(t, fmt.Sprintf("%s|%d", dir, jobSplit), time.Duration(30+round*300)*time.Millisecond); problem != "" {
+	for round := range 5 {
+		if _, problem := runChild(t, fmt.Sprintf("%s|%d", dir, jobSplit), time.Duration(30+round*400)*time.Millisecond); problem != "" {
 			t.Fatalf("round %d: %s", round, problem)
 		}
 		s := openTestShared(t, dir)
