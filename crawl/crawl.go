@@ -111,6 +111,10 @@ type Config struct {
 	HostedURL     string        // address of the rendering service
 	HostedKey     string        // its key
 
+	// Recorder is given what was asked and answered; its error ends the crawl.
+	// nil: nobody is. It is not asked where the fetcher is not one of our own.
+	Recorder fetch.Recorder
+
 	// PatternBudget is how many pages of one variable pattern are fetched at
 	// the end of a chain of such pages; ten times as many with a query and
 	// fifty times as many without one in all. 0: 1000.
@@ -180,7 +184,7 @@ func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 		}
 	}
 	if f == nil {
-		own := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: max(c.cfg.Workers, politeAtOnce)})
+		own := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: max(c.cfg.Workers, politeAtOnce), Recorder: cfg.Recorder})
 		if c.fetcher, c.close, err = c.ownFetcher(guard, own); err != nil {
 			return nil, err
 		}

@@ -35,9 +35,9 @@ func (c *Crawler) ownFetcher(guard *egress.Guard, plain *fetch.HTTP) (fetch.Fetc
 		if err != nil {
 			return nil, nil, err
 		}
-		return fetch.NewRendered(plain, b, kind == Chromium), func() error { return errors.Join(b.Close(), plain.Close()) }, nil
+		return fetch.NewRendered(plain, b, kind == Chromium, c.cfg.Recorder), func() error { return errors.Join(b.Close(), plain.Close()) }, nil
 	case Hosted:
-		h, err := fetch.NewHosted(fetch.HostedConfig{Base: c.cfg.HostedURL, Key: c.cfg.HostedKey, Guard: guard, Plain: plain})
+		h, err := fetch.NewHosted(fetch.HostedConfig{Base: c.cfg.HostedURL, Key: c.cfg.HostedKey, Guard: guard, Plain: plain, Recorder: c.cfg.Recorder})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -22,6 +22,15 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 	if err != nil {
 		return res, err
 	}
+	end, err := n.archive(&cfg, req.WARC)
+	if err != nil {
+		return res, err
+	}
+	defer func() {
+		if failed := end(&res); err == nil {
+			err = failed
+		}
+	}()
 	c, err := crawl.New(cfg, nil)
 	if err != nil {
 		return res, explain(err)

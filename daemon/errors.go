@@ -12,6 +12,7 @@ import (
 	"arborist/crawl/fetch/chromium"
 	"arborist/daemon/api"
 	"arborist/document"
+	"arborist/ingest/source"
 	"arborist/peer"
 	"arborist/shard"
 	"arborist/shard/corpus"
@@ -47,6 +48,7 @@ func explanations() []explanation {
 		{crawl.ErrSeedUnreachable, api.CodeUnavailable, ""},
 		{crawl.ErrSeedRedirect, api.CodeFailed, ""},
 		{crawl.ErrSeedNotPage, api.CodeFailed, ""},
+		{source.ErrArchive, api.CodeInvalid, "give a WARC file (.warc, .warc.gz) or a WACZ file (.wacz)"},
 		{crawl.ErrFetcher, api.CodeUsage, ""},
 		{fetch.ErrHostedConfig, api.CodeUsage, ""},
 		{chromium.ErrNoBrowser, api.CodeUnavailable, ""},

@@ -106,7 +106,7 @@ func checkBaseURI(base string) error {
 	return nil
 }
 
-func addSource(path string, req api.AddRequest) (*source.Directory, error) {
+func addSource(path string, req api.AddRequest) (ingest.Source, error) {
 	if !filepath.IsAbs(path) {
 		return nil, api.NewError(api.CodeUsage, fmt.Errorf("add %s: not an absolute path", path), "")
 	}
@@ -121,6 +121,12 @@ func addSource(path string, req api.AddRequest) (*source.Directory, error) {
 	}
 	if err := checkBaseURI(req.BaseURI); err != nil {
 		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() && source.IsArchive(path) {
+		if req.BaseURI != "" {
+			return nil, api.NewError(api.CodeUsage, fmt.Errorf("add %s: the documents of a web archive have URIs of their own", path), "leave out --base-uri")
+		}
+		return source.Archive{Path: path}, nil
 	}
 	d := &source.Directory{Path: path, BaseURI: req.BaseURI}
 	if d.BaseURI != "" && !strings.HasSuffix(d.BaseURI, "/") {

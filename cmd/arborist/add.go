@@ -12,10 +12,12 @@ import (
 func (a *app) addCommand() *cobra.Command {
 	var req api.AddRequest
 	cmd := &cobra.Command{
-		Use:     "add PATH… [--corpus NAME | --private]",
-		Short:   "Ingest files and folders",
-		Long:    "Ingest files and folders: Markdown, text and HTML. Says first whether peers will be able to read them.",
-		Example: "  arborist add ~/notes\n  arborist add --private ~/diary.md",
+		Use:   "add PATH… [--corpus NAME | --private]",
+		Short: "Ingest files and folders",
+		Long: `Ingest files and folders: Markdown, text and HTML; and web archives (.warc,
+.warc.gz, .wacz), each named on its own. Says first whether peers will be able to
+read them.`,
+		Example: "  arborist add ~/notes\n  arborist add --private ~/diary.md\n  arborist add --private crawl.warc.gz",
 		Args:    args(1, -1, "PATH…"),
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			for _, p := range paths {

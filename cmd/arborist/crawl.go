@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,6 +28,13 @@ db, which no peer can read.`,
 			if req.SeedURL == "" {
 				return usage(errors.New("crawl: no seed"), "for example: "+cmd.Example[2:])
 			}
+			if req.WARC != "" {
+				abs, err := filepath.Abs(req.WARC)
+				if err != nil {
+					return fmt.Errorf("find %s: %w", req.WARC, err)
+				}
+				req.WARC = abs
+			}
 			if req.Ingest {
 				a.note("Pages go to the private crawl db: no peer can read them.")
 			}
@@ -42,6 +50,7 @@ db, which no peer can read.`,
 	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
 	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host to crawl, where links or redirects lead to it")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
+	f.StringVar(&req.WARC, "warc", "", "folder for WARC files with every request and answer, readable by you alone")
 	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium (each page rendered), auto (rendered where a page is an empty shell) or hosted (by a service, which learns the URLs); default: config.toml, else http")
 	f.BoolVar(&req.Resume, "resume", false, "go on with a crawl that was cut short")
 	return cmd
@@ -88,6 +97,9 @@ func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) err
 	}
 	for _, t := range res.Traps {
 		a.note("trap: %s: %s fetched, %d left", t.Pattern, plural(t.Pages, "page"), t.Refused)
+	}
+	for _, f := range res.WARC {
+		a.note("archived in %s", f)
 	}
 	if res.Capped {
 		a.note("there is more: --max-pages was reached")

@@ -19,13 +19,12 @@ const (
 )
 
 // answer turns the transport's response into ours. The header decides first
-// what becomes of the body.
-func (h *HTTP) answer(caller, timed context.Context, cancel context.CancelFunc, req Request, t target, hr *http.Response) (Response, error) {
+// what becomes of the body. cut says that not all of it was read.
+func (h *HTTP) answer(caller, timed context.Context, cancel context.CancelFunc, req Request, t target, hr *http.Response, tape *tape) (resp Response, cut bool, err error) {
 	if e := StatusError(req.URL, hr.StatusCode, hr.Header); e != nil {
-		drain(hr, cancel)
-		return Response{}, e
+		return Response{}, !drain(hr, cancel, tape), e
 	}
-	resp := Response{
+	resp = Response{
 		URL:         req.URL,
 		Status:      hr.StatusCode,
 		ContentType: hr.Header.Get("Content-Type"),
@@ -37,35 +36,33 @@ func (h *HTTP) answer(caller, timed context.Context, cancel context.CancelFunc, 
 		resp.Location = t.resolve(hr.Header.Get("Location"))
 	}
 	if hr.StatusCode == http.StatusNotModified && req.ETag == "" && req.Modified == "" {
-		return Response{}, &Error{URL: req.URL, Class: Transient, Status: hr.StatusCode, Reason: "status 304 to a request without validators"}
+		return Response{}, false, &Error{URL: req.URL, Class: Transient, Status: hr.StatusCode, Reason: "status 304 to a request without validators"}
 	}
 	if hr.StatusCode >= 300 || hr.StatusCode == http.StatusNoContent {
-		drain(hr, cancel)
-		return resp, nil
+		return resp, !drain(hr, cancel, tape), nil
 	}
 	if !req.AnyType {
 		if kind := mediaType(resp.ContentType); !wanted(kind, h.cfg.Types) {
 			resp.Skipped = "content type " + clip(kind, 100) + " is not wanted"
-			return resp, nil
+			return resp, true, nil
 		}
 	}
-	var err error
-	resp.Body, resp.Truncated, resp.Wire, err = h.body(req, hr)
+	resp.Body, resp.Truncated, resp.Wire, err = h.body(req, hr, tape)
 	if err != nil {
-		return Response{}, classify(caller, timed, req.URL, "reading the body", err)
+		return Response{}, true, classify(caller, timed, req.URL, "reading the body", err)
 	}
-	return resp, nil
+	return resp, resp.Truncated, nil
 }
 
 // body reads and decodes the body of hr within the limits.
-func (h *HTTP) body(req Request, hr *http.Response) (body []byte, cut bool, wire int64, err error) {
+func (h *HTTP) body(req Request, hr *http.Response, tape *tape) (body []byte, cut bool, wire int64, err error) {
 	limit, prefix := h.cfg.MaxBody, req.Prefix > 0
 	if prefix {
 		limit = min(limit, req.Prefix)
 	} else if hr.ContentLength > limit {
 		return nil, false, 0, tooLarge("declared length", limit)
 	}
-	raw := &counted{r: hr.Body, what: "body as sent", limit: h.cfg.MaxBody}
+	raw := &counted{r: tape.listen(hr.Body), what: "body as sent", limit: h.cfg.MaxBody}
 	decoded, done, err := h.decoders.open(hr.Header.Values("Content-Encoding"), raw, h.cfg.MaxBody)
 	if err != nil {
 		return nil, false, raw.n, err
@@ -122,14 +119,16 @@ func wanted(kind string, types []string) bool {
 }
 
 // drain reads a small body that nobody wants, so that the connection can be
-// used again. One that is large or slow is left to be cut off.
-func drain(hr *http.Response, cancel context.CancelFunc) {
+// used again. One that is large or slow is left to be cut off. It reports
+// whether the body was read to its end.
+func drain(hr *http.Response, cancel context.CancelFunc, tape *tape) bool {
 	// After "101 Switching Protocols" the body is the bare connection, which
 	// no context ends: it is only to be closed.
 	if hr.ContentLength > drainLimit || hr.StatusCode < 200 {
-		return
+		return false
 	}
 	timer := time.AfterFunc(drainTime, cancel)
 	defer timer.Stop()
-	io.CopyN(io.Discard, hr.Body, drainLimit)
+	_, err := io.CopyN(io.Discard, tape.listen(hr.Body), drainLimit)
+	return err == io.EOF
 }

@@ -37,6 +37,8 @@ type HostedConfig struct {
 	// as for robots.txt, and with Prefix.
 	Plain Fetcher
 
+	Recorder Recorder // given every page; nil: none
+
 	MaxBody int64         // bytes of a page. Default 10 MiB
 	Timeout time.Duration // of one page. Default 60 s
 	Types   []string      // as in [HTTPConfig]
@@ -120,11 +122,19 @@ func (h *Hosted) Fetch(ctx context.Context, req Request) (Response, error) {
 	if err := h.cfg.Guard.CheckTarget(timed, h.cfg.Resolver, t.url); err != nil {
 		return Response{}, classify(ctx, timed, req.URL, "name not resolved", err)
 	}
+	at := time.Now()
 	page, err := h.scrape(ctx, timed, req.URL, t.parsed.Href(true), limit)
 	if err != nil {
 		return Response{}, err
 	}
-	return h.answer(req, t, page)
+	resp, err := h.answer(req, t, page)
+	if err == nil && resp.Body != nil && h.cfg.Recorder != nil {
+		err := h.cfg.Recorder.Record(Exchange{URL: req.URL, At: at, Status: resp.Status, ContentType: resp.ContentType, Body: resp.Body})
+		if err != nil {
+			return Response{}, fmt.Errorf("record %s: %w", clip(redact(req.URL), 200), err)
+		}
+	}
+	return resp, err
 }
 
 // A scraped page is the part of the service's answer that is used.

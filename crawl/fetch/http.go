@@ -54,6 +54,10 @@ type HTTPConfig struct {
 	// system's.
 	Roots *x509.CertPool
 
+	// Recorder, if not nil, is given every answer that came whole, and the
+	// header of those whose body nobody wants.
+	Recorder Recorder
+
 	// MaxIdlePerHost is how many idle connections are kept to one host.
 	// Default 32.
 	MaxIdlePerHost int
@@ -152,12 +156,21 @@ func (h *HTTP) Fetch(ctx context.Context, req Request) (Response, error) {
 		ProtoMajor: 1,
 		ProtoMinor: 1,
 	}).WithContext(timed)
+	at := time.Now()
 	hresp, err := h.transport.RoundTrip(hreq)
 	if err != nil {
 		return Response{}, classify(ctx, timed, req.URL, "no answer", err)
 	}
 	defer hresp.Body.Close()
-	return h.answer(ctx, timed, cancel, req, target, hresp)
+	tape := &tape{on: h.cfg.Recorder != nil}
+	resp, cut, err := h.answer(ctx, timed, cancel, req, target, hresp, tape)
+	// A refusal is an answer as well; one that broke off is none.
+	if e, refused := err.(*Error); err == nil || refused && e.Status != 0 && e.Err == nil {
+		if err := h.record(req, hreq, at, hresp, tape, cut); err != nil {
+			return Response{}, err
+		}
+	}
+	return resp, err
 }
 
 func (h *HTTP) header(req Request) http.Header {

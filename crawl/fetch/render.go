@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // A Shell is a page as the server sent it, to be rendered.
@@ -35,9 +36,10 @@ type Renderer interface {
 // 2xx answer with HTML, and every request with AnyType or Prefix, is left as
 // it came.
 type Rendered struct {
-	plain  Fetcher
-	render Renderer
-	always bool
+	plain    Fetcher
+	render   Renderer
+	always   bool
+	recorder Recorder
 }
 
 var _ Fetcher = (*Rendered)(nil)
@@ -45,9 +47,10 @@ var _ Fetcher = (*Rendered)(nil)
 // NewRendered makes a fetcher that renders the pages that plain brings: all of
 // them with always, else those that [IsShell] calls unrendered. Requests and
 // limits are those of plain; Request.Timeout does not limit the rendering,
-// which has a limit of its own.
-func NewRendered(plain Fetcher, render Renderer, always bool) *Rendered {
-	return &Rendered{plain: plain, render: render, always: always}
+// which has a limit of its own. The recorder, if not nil, is given each rendered
+// page; what the server sent is for that of plain.
+func NewRendered(plain Fetcher, render Renderer, always bool, recorder Recorder) *Rendered {
+	return &Rendered{plain: plain, render: render, always: always, recorder: recorder}
 }
 
 // Fetch implements [Fetcher].
@@ -74,6 +77,12 @@ func (f *Rendered) Fetch(ctx context.Context, req Request) (Response, error) {
 		return Response{}, &Error{URL: req.URL, Class: RenderFailed, Status: resp.Status, Reason: "not rendered", Err: err}
 	}
 	resp.Body, resp.ContentType, resp.Rendered = body, kind+"; charset=utf-8", true
+	if f.recorder != nil {
+		err := f.recorder.Record(Exchange{URL: req.URL, At: time.Now(), Status: resp.Status, ContentType: resp.ContentType, Body: body})
+		if err != nil {
+			return Response{}, fmt.Errorf("record %s: %w", clip(redact(req.URL), 200), err)
+		}
+	}
 	return resp, nil
 }
 

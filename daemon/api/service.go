@@ -178,6 +178,7 @@ type CrawlRequest struct {
 	AllowNet  []string `json:"allow_net,omitempty"` // CIDR
 	Resume    bool     `json:"resume,omitempty"`
 	Fetcher   string   `json:"fetcher,omitempty"` // http, chromium, auto; empty: what config.toml says
+	WARC      string   `json:"warc,omitempty"`    // folder for WARC files of the crawl, an absolute path; empty: none are written
 	RPS       float64  `json:"rps,omitempty"`     // most requests a second to a host; 0: as the site asks, else one in 2 s
 }
 
@@ -202,6 +203,7 @@ type CrawlResult struct {
 	OffSite      int            `json:"off_site,omitempty"`  // links to other hosts
 	Nofollow     int            `json:"nofollow,omitempty"`  // links not followed, as the site asks
 	Capped       bool           `json:"capped,omitempty"`    // ended at max_pages with more to fetch
+	WARC         []string       `json:"warc,omitempty"`      // files that were written
 }
 
 // A Trap is a pattern of addresses that ran out of budget: "#" in it stands for

@@ -45,7 +45,7 @@ func TestChromiumKeepsTheFetcherContract(t *testing.T) {
 	fetchtest.Run(t, func(t testing.TB, cfg fetchtest.Config) fetch.Fetcher {
 		plain := fetch.NewHTTP(fetch.HTTPConfig{Guard: cfg.Guard, MaxBody: cfg.MaxBody, Timeout: cfg.Timeout})
 		t.Cleanup(func() { plain.Close() })
-		return fetch.NewRendered(plain, newBrowser(t, chromium.Config{Guard: cfg.Guard, MaxBody: cfg.MaxBody}), true)
+		return fetch.NewRendered(plain, newBrowser(t, chromium.Config{Guard: cfg.Guard, MaxBody: cfg.MaxBody}), true, nil)
 	})
 }
 
@@ -96,5 +96,5 @@ func (s *site) fetcher(t testing.TB, cfg chromium.Config, always bool) *fetch.Re
 	cfg.Guard = fetchtest.Allow(s.Listener.Addr().(*net.TCPAddr).AddrPort())
 	plain := fetch.NewHTTP(fetch.HTTPConfig{Guard: cfg.Guard, Timeout: time.Minute})
 	t.Cleanup(func() { plain.Close() })
-	return fetch.NewRendered(plain, newBrowser(t, cfg), always)
+	return fetch.NewRendered(plain, newBrowser(t, cfg), always, nil)
 }

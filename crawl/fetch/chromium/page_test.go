@@ -144,7 +144,7 @@ document.getElementById("out").textContent = "tried all";
 // A crawl in mode auto renders what needs it, and only that.
 func TestOnlyShellsAreRendered(t *testing.T) {
 	s := newSite(t, map[string]string{"/page": "<!DOCTYPE html><p>" + strings.Repeat("enough text ", 40) + "</p><script src=/app.js></script>"})
-	f := fetch.NewRendered(fetch.NewHTTP(fetch.HTTPConfig{Guard: fetchtest.Allow(s.Listener.Addr().(*net.TCPAddr).AddrPort())}), noBrowser{}, false)
+	f := fetch.NewRendered(fetch.NewHTTP(fetch.HTTPConfig{Guard: fetchtest.Allow(s.Listener.Addr().(*net.TCPAddr).AddrPort())}), noBrowser{}, false, nil)
 	r, err := f.Fetch(t.Context(), fetch.Request{URL: s.URL + "/page"})
 	if err != nil || r.Rendered || !strings.HasPrefix(string(r.Body), "<!DOCTYPE html><p>enough") {
 		t.Errorf("%s, %v", r.Body, err)

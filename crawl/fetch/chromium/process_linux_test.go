@@ -89,7 +89,7 @@ func TestBrowserIsGoneWhenItEnds(t *testing.T) {
 func TestPageOverItsTimeIsNotRendered(t *testing.T) {
 	b := chromiumOrSkip(t, Config{Timeout: time.Millisecond})
 	defer b.Close()
-	f := fetch.NewRendered(still{}, b, true)
+	f := fetch.NewRendered(still{}, b, true, nil)
 	_, err := f.Fetch(t.Context(), fetch.Request{URL: "http://example.org/"})
 	if fetch.ClassOf(err) != fetch.RenderFailed || !errors.Is(err, errTimeout) {
 		t.Errorf("%v with class %q", err, fetch.ClassOf(err))
