@@ -113,6 +113,9 @@ func (t *traps) notes() []Trap {
 
 // chain gives the chain of an address that was found on a page.
 func chain(page weburl.URL, pageChain int, link weburl.URL) int {
+	if !mayVary(link) || !mayVary(page) {
+		return 0
+	}
 	if _, variable := pattern(link); !variable {
 		return 0
 	}
@@ -120,6 +123,25 @@ func chain(page weburl.URL, pageChain int, link weburl.URL) int {
 		return 0
 	}
 	return pageChain + 1
+}
+
+// mayVary tells at a glance of most addresses that they are not variable: no
+// digit, no parameter and no long word.
+func mayVary(u weburl.URL) bool {
+	word := 0
+	for _, c := range []byte(u.Target()) {
+		switch {
+		case c >= '0' && c <= '9', c == ';', c == '?':
+			return true
+		case c == '/':
+			word = 0
+		default:
+			if word++; word >= 16 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // endless recognises a path that grows by itself: a relative link below a page

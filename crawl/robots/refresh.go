@@ -18,6 +18,9 @@ const maxRedirects = 5
 
 // splitURL gives the origin of a URL and its path with query.
 func splitURL(raw string) (origin, path string, err error) {
+	if origin, path, ok := plainURL(raw); ok {
+		return origin, path, nil
+	}
 	w, err := whatwg.Parse(raw)
 	if err != nil {
 		return "", "", err
@@ -30,6 +33,26 @@ func splitURL(raw string) (origin, path string, err error) {
 		path += "?"
 	}
 	return w.Scheme() + "://" + w.Host(), path, nil
+}
+
+// plainURL divides a URL that needs no rule of the standard, as nearly all that
+// a crawl asks about: a host of lower-case letters that is a name and no
+// number, no port, and a path in which every byte stands for itself.
+func plainURL(raw string) (origin, path string, ok bool) {
+	_, rest, ok := strings.Cut(raw, "://")
+	slash := strings.IndexByte(rest, '/')
+	if scheme := raw[:len(raw)-len(rest)]; !ok || slash <= 0 || scheme != "http://" && scheme != "https://" {
+		return "", "", false
+	}
+	host, path := rest[:slash], rest[slash:]
+	if last := host[strings.LastIndexByte(host, '.')+1:]; strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" ||
+		strings.Trim(last, "abcdefghijklmnopqrstuvwxyz") != "" || last == "" || strings.Contains(host, "..") || strings.Contains(host, "xn--") || host[0] == '.' {
+		return "", "", false
+	}
+	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.~") != "" || strings.Contains(path, "/.") {
+		return "", "", false
+	}
+	return raw[:len(raw)-len(path)], path, true
 }
 
 // origin gives the record of an origin, making it and forgetting the ones

@@ -1,11 +1,8 @@
 package links
 
 import (
-	"io"
 	"strings"
 	"time"
-
-	"golang.org/x/net/html"
 )
 
 const (
@@ -26,118 +23,95 @@ type scan struct {
 	robots   directives
 }
 
-// read runs the tokenizer over a page and says why it ended early, if it did.
+// read goes through the tags of a page and says why it ended early, if it did.
 func (s *scan) read(text []byte, xhtml bool, deadline time.Time) (cut string) {
-	z := html.NewTokenizer(&timedReader{data: text, deadline: deadline})
-	z.AllowCDATA(xhtml)
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			if z.Err() != io.EOF {
-				return cutTime
-			}
+	t := tags{text: text, cdata: xhtml}
+	for n := 1; ; n++ {
+		tag, attrs, ok := t.next()
+		if !ok {
 			return ""
-		case html.SelfClosingTagToken:
-			s.tag(z)
-			if xhtml {
-				// <script/> is complete in XHTML; in HTML it is not.
-				z.NextIsNotRawText()
-			}
-		case html.StartTagToken:
-			s.tag(z)
 		}
+		s.tag(tag, attrs)
 		if len(s.seen) > s.limit {
 			return cutRefs
 		}
+		if n%256 == 0 && time.Now().After(deadline) {
+			return cutTime
+		}
 	}
 }
 
-// A timedReader hands out a page and fails once its deadline has passed: the
-// tokenizer itself cannot be stopped.
-type timedReader struct {
-	data     []byte
-	deadline time.Time
-}
-
-func (r *timedReader) Read(p []byte) (int, error) {
-	if len(r.data) == 0 {
-		return 0, io.EOF
-	}
-	if time.Now().After(r.deadline) {
-		return 0, io.ErrNoProgress
-	}
-	// Filling p matters: the tokenizer copies the token so far on each read,
-	// and short reads would make that quadratic in the token's length.
-	n := copy(p, r.data)
-	r.data = r.data[n:]
-	return n, nil
-}
-
-func (s *scan) tag(z *html.Tokenizer) {
-	name, more := z.TagName()
-	switch string(name) {
-	case "noscript", "noframes":
-		// Raw text to a browser that runs scripts and knows frames; we are
-		// neither, and these hold links made for us.
-		z.NextIsNotRawText()
-		return
-	case "a", "area", "link", "base", "iframe", "frame", "meta":
-	default:
-		return
-	}
-	if !more {
-		return
-	}
-	tag := string(name)
-	a := readAttributes(z)
+func (s *scan) tag(tag tagName, attrs []byte) {
+	a := readAttributes(attrs)
 	switch tag {
-	case "a", "area":
+	case linkTag:
 		s.add(a.href, a.hasHref, a.rel)
-	case "link":
+	case relTag:
 		if leads(a.rel, a.kind) {
 			s.add(a.href, a.hasHref, a.rel)
 		}
-	case "iframe", "frame":
+	case frameTag:
 		s.add(a.src, a.hasSrc, "")
-	case "base":
+	case baseTag:
 		if a.hasHref && !s.hasBase { // the first one counts
 			s.hasBase, s.base = true, a.href
 		}
-	case "meta":
+	case metaTag:
 		s.meta(a)
 	}
 }
 
-// attributes are the ones that matter on any of our tags; the tokenizer drops
-// repeated ones.
+// attributes are the ones that matter on any of our tags; of repeated ones the
+// first counts.
 type attributes struct {
 	href, src, rel, kind     string
 	name, content, httpEquiv string
 	hasHref, hasSrc          bool
 }
 
-func readAttributes(z *html.Tokenizer) (a attributes) {
-	for more := true; more; {
-		var key, val []byte
-		key, val, more = z.TagAttr()
-		switch string(key) {
-		case "href":
-			a.href, a.hasHref = string(val), true
-		case "src":
-			a.src, a.hasSrc = string(val), true
-		case "rel":
-			a.rel = string(val)
-		case "type":
-			a.kind = string(val)
-		case "name":
-			a.name = string(val)
-		case "content":
-			a.content = string(val)
-		case "http-equiv":
-			a.httpEquiv = string(val)
+func readAttributes(text []byte) (a attributes) {
+	var has struct{ rel, kind, name, content, equiv bool }
+	once := func(to *string, has *bool, raw []byte) {
+		if !*has {
+			*to, *has = value(raw), true
+		}
+	}
+	for r := (attributeReader{text: text}); r.next(); {
+		switch {
+		case named(r.key, "href"):
+			once(&a.href, &a.hasHref, r.value)
+		case named(r.key, "src"):
+			once(&a.src, &a.hasSrc, r.value)
+		case named(r.key, "rel"):
+			once(&a.rel, &has.rel, r.value)
+		case named(r.key, "type"):
+			once(&a.kind, &has.kind, r.value)
+		case named(r.key, "name"):
+			once(&a.name, &has.name, r.value)
+		case named(r.key, "content"):
+			once(&a.content, &has.content, r.value)
+		case named(r.key, "http-equiv"):
+			once(&a.httpEquiv, &has.equiv, r.value)
 		}
 	}
 	return a
+}
+
+// named compares an attribute's name, which is ASCII in lower case, with one as
+// it stands.
+func named(key []byte, name string) bool {
+	if len(key) != len(name) {
+		return false
+	}
+	for i, c := range key {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != name[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // add notes a reference. One that stands under nofollow in one place and free

@@ -89,6 +89,7 @@ func (u URL) Query() string {
 type Parser struct {
 	whatwg   url.Parser
 	tracking tracking
+	origins  origins
 }
 
 // NewParser returns a parser that strips the query parameters named in
@@ -102,6 +103,9 @@ func NewParser(tracking []string) *Parser {
 func (p *Parser) Parse(raw string) (URL, error) {
 	if len(raw) > MaxLength {
 		return URL{}, ErrTooLong
+	}
+	if u, ok := p.plain(raw); ok {
+		return u, nil
 	}
 	u, err := p.whatwg.Parse(raw)
 	if err != nil {
@@ -117,16 +121,16 @@ func (p *Parser) Parse(raw string) (URL, error) {
 // use.
 type Base struct {
 	parser *Parser
-	whatwg *url.Url
+	url    URL      // of the page, or of its <base>
+	whatwg *url.Url // the same, read when it is first needed
 }
 
 // Base returns a base for the references on page u.
 func (p *Parser) Base(u URL) (*Base, error) {
-	b, err := p.whatwg.Parse(u.href)
-	if err != nil {
+	if u.IsZero() {
 		return nil, ErrSyntax
 	}
-	return &Base{parser: p, whatwg: b}, nil
+	return &Base{parser: p, url: u}, nil
 }
 
 // Join resolves a reference found on the page. Its errors wrap [ErrScheme],
@@ -144,13 +148,26 @@ func (b *Base) Join(ref string) (URL, error) {
 	if len(ref) > MaxLength {
 		return URL{}, ErrTooLong
 	}
-	u, err := b.whatwg.Parse(ref)
+	if u, ok := b.plain(ref); ok {
+		return u, nil
+	}
+	u, err := b.full(ref)
 	if err != nil {
 		return URL{}, ErrSyntax
 	}
 	u.SetUsername("")
 	u.SetPassword("")
 	return b.parser.normalise(u)
+}
+
+// full joins a reference by all rules of the standard.
+func (b *Base) full(ref string) (_ *url.Url, err error) {
+	if b.whatwg == nil {
+		if b.whatwg, err = b.parser.whatwg.Parse(b.url.href); err != nil {
+			return nil, err
+		}
+	}
+	return b.whatwg.Parse(ref)
 }
 
 // foreign reports whether ref starts with a scheme other than http and https.
@@ -182,19 +199,14 @@ func (p *Parser) normalise(u *url.Url) (URL, error) {
 	}
 	origin := scheme + "://" + u.Host()
 	target, _, _ := strings.Cut(strings.TrimPrefix(u.Href(true), origin), "#")
-	if path, query, found := strings.Cut(target, "?"); found {
-		if kept, changed := p.tracking.strip(query); changed {
-			target = path
-			if kept != "" {
-				target += "?" + kept
-			}
-		}
-	}
+	target = p.strip(target)
 	if !strings.HasPrefix(target, "/") {
 		return URL{}, ErrSyntax
 	}
 	if len(origin)+len(target) > MaxLength {
 		return URL{}, ErrTooLong
 	}
-	return URL{href: origin + target, host: u.Hostname(), port: uint16(port), path: len(origin)}, nil
+	normal := URL{href: origin + target, host: u.Hostname(), port: uint16(port), path: len(origin)}
+	p.origins.learn(normal)
+	return normal, nil
 }
