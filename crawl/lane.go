@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"arborist/crawl/internal/frontier"
-	"arborist/crawl/internal/weburl"
 )
 
 // A lane is what a crawl has to do at one origin. It goes through the levels
@@ -115,6 +114,3 @@ func (l *lane) retry(e frontier.Entry, wait time.Duration) {
 		l.due = due
 	}
 }
-
-// site gives the lane's origin as an address, for what is said about it.
-func (l *lane) site(parser *weburl.Parser) (weburl.URL, error) { return parser.Parse(l.origin + "/") }

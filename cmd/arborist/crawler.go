@@ -1,8 +1,9 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
 	"math"
+
+	"github.com/spf13/cobra"
 
 	"arborist/daemon/api"
 )

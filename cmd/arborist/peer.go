@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,7 +90,7 @@ func (a *app) peerCorporaCommand() *cobra.Command {
 }
 
 func (a *app) peerSyncCommand() *cobra.Command {
-	var rate int64
+	var rate int
 	cmd := &cobra.Command{
 		Use:   "sync [SOURCE…] CORPUS [--max-rate KIB]",
 		Short: "Follow a corpus: fetch what is missing, verify every byte",
@@ -105,14 +104,11 @@ serves it is found: see arborist peer find. A sync that is cut goes on where it 
 			"  arborist peer sync https://corpora.example.org ./copy-on-disk 12D3KooW…/main",
 		Args: args(1, 17, "[SOURCE…] CORPUS"),
 		RunE: func(cmd *cobra.Command, words []string) error {
-			if cmd.Flags().Changed("max-rate") && (rate < 1 || rate > maxSyncKiB) {
-				return usage(fmt.Errorf("--max-rate is %d, want 1 to %d KiB a second", rate, maxSyncKiB), "leave it out for no limit")
-			}
 			last := len(words) - 1
 			for i := range words[:last] {
 				words[i] = sourceOf(words[i])
 			}
-			req := api.SyncRequest{Corpus: words[last], MaxRate: rate << 10}
+			req := api.SyncRequest{Corpus: words[last], MaxRate: int64(rate) << 10}
 			if last > 0 {
 				req.From, req.More = words[0], words[1:last]
 			}
@@ -136,7 +132,7 @@ serves it is found: see arborist peer find. A sync that is cut goes on where it 
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&rate, "max-rate", 0, "take at most so many KiB a second, from all sources together (default: max_download_kib of config.toml)")
+	numberVar(cmd.Flags(), &rate, "max-rate", 0, 1, maxSyncKiB, "take at most so many KiB a second, from all sources together (default: max_download_kib of config.toml)")
 	return cmd
 }
 
