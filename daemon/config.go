@@ -54,6 +54,13 @@ type Config struct {
 		RelayService bool `toml:"relay_service"`
 		// AnswerQueries lets peers search what corpora here share. Default: false.
 		AnswerQueries bool `toml:"answer_queries"`
+		// HTTP is an address HOST:PORT at which plain HTTP serves the corpora too;
+		// without a host it is one of this machine alone. Default: none.
+		HTTP string `toml:"http"`
+		// MaxDownloadKiB and MaxUploadKiB are the most KiB a second that all syncs
+		// together take and that all peers together get. Default: no limit.
+		MaxDownloadKiB int64 `toml:"max_download_kib"`
+		MaxUploadKiB   int64 `toml:"max_upload_kib"`
 		// Witnesses holds the verifier keys of the witnesses whose
 		// cosignatures this node keeps, shows and serves. Default: none but
 		// this node's own.
@@ -113,6 +120,11 @@ format = 1
 # relay_service = false
 # Let peers search what your corpora and those that you follow share.
 # answer_queries = false
+# Serve the corpora over plain HTTP too, to whoever reaches this address.
+# http = "127.0.0.1:4780"
+# The most KiB a second that syncs take, and that peers get.
+# max_download_kib = 1000
+# max_upload_kib = 1000
 # Keys of witnesses whose cosignatures this node keeps and shows, as
 # arborist peer witness-key prints them.
 # witnesses = []
@@ -182,6 +194,11 @@ func readConfig(path string) (cfg Config, err error) {
 	if m := cfg.Peer.HeadsEveryMinutes; m < 0 || m > maxHeadsEvery || m == 0 && meta.IsDefined("peer", "heads_every_minutes") {
 		return cfg, configError(path, fmt.Errorf("peer.heads_every_minutes is %d, want 1 to %d", m, maxHeadsEvery))
 	}
+	for key, kib := range map[string]int64{"max_download_kib": cfg.Peer.MaxDownloadKiB, "max_upload_kib": cfg.Peer.MaxUploadKiB} {
+		if kib < 0 || kib > maxKiB || kib == 0 && meta.IsDefined("peer", key) {
+			return cfg, configError(path, fmt.Errorf("peer.%s is %d, want 1 to %d", key, kib, maxKiB))
+		}
+	}
 	if m := cfg.Attach.MaxBytes; m < 0 || m == 0 && meta.IsDefined("attach", "max_bytes") {
 		return cfg, configError(path, fmt.Errorf("attach.max_bytes is %d, want 1 or more", m))
 	}
@@ -212,6 +229,9 @@ func (c Config) checkCrawl(ttl bool) error {
 	}
 	return nil
 }
+
+// maxKiB is a limit a second that is more than any line has.
+const maxKiB = 1 << 30
 
 // defaultHeadsEvery and maxHeadsEvery are in minutes.
 const defaultHeadsEvery, maxHeadsEvery = 30, 24 * 60

@@ -58,8 +58,9 @@ func (n *Node) startNet(listen []string) error {
 	}
 	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
 	p, err := peer.New(peer.Config{
-		Serve:   peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries},
-		KeyFile: n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived, Log: n.log,
+		Serve:       peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries, MaxUpload: n.cfg.Peer.MaxUploadKiB << 10},
+		MaxDownload: n.cfg.Peer.MaxDownloadKiB << 10,
+		KeyFile:     n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived, Log: n.log,
 		Wide:  peer.WideConfig{Bootstrap: n.cfg.Peer.Bootstrap, Client: n.cfg.Peer.DirectoryClient},
 		LAN:   n.cfg.Peer.LAN && len(listen) > 0,
 		Table: table, Reconnect: len(listen) > 0, // a command that is over in a moment joins nobody
@@ -131,6 +132,9 @@ func (n *Node) PeerID(context.Context) (api.PeerIDResult, error) {
 	n.netMu.Lock()
 	defer n.netMu.Unlock()
 	res := api.PeerIDResult{PeerID: n.id, Addrs: []string{}}
+	if n.web != nil {
+		res.HTTP = n.web.URL()
+	}
 	if n.net != nil {
 		res.Addrs = append(res.Addrs, n.net.Addrs()...)
 	}

@@ -34,6 +34,8 @@ type Options struct {
 	Home Home
 	// Listen overrides the addresses that peers can reach.
 	Listen []string
+	// HTTP overrides the address of plain HTTP, see Config.Peer.HTTP.
+	HTTP string
 	// Log receives what happens beside the calls. Default: discarded.
 	Log *slog.Logger
 }
@@ -60,6 +62,8 @@ type Node struct {
 	net   *peer.Peer  // guarded by netMu; nil while off
 	guard *guard      // of net; guarded by netMu
 	table *peer.Table // guarded by netMu; nil until it is needed
+	// web serves plain HTTP, nil: it does not.
+	web *peer.WebServer // guarded by netMu
 	// stopGuard waits for the guard's end; nil while it does not run.
 	stopGuard func() // guarded by netMu
 }
@@ -168,6 +172,10 @@ func (n *Node) Close() error {
 	var errs []error
 	if n.stopGuard != nil {
 		n.stopGuard()
+	}
+	if n.web != nil {
+		errs = append(errs, n.web.Close())
+		n.web = nil
 	}
 	if n.net != nil {
 		errs = append(errs, n.net.Close())

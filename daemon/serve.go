@@ -37,6 +37,9 @@ func Serve(ctx context.Context, opts Options, ready func(*Node)) (err error) {
 	if err := n.listenForPeers(); err != nil {
 		return err
 	}
+	if err := n.listenForHTTP(opts.HTTP); err != nil {
+		return err
+	}
 	n.startGuard()
 
 	// Requests see the stop at once, so that a crawl or sync in flight ends in

@@ -36,6 +36,9 @@ type coders struct {
 // buffered gathers what fn writes and sends it to out in large parts. Nothing
 // is complete before fn has returned without an error.
 func (c *coders) buffered(out *reply, fn func(io.Writer) error) error {
+	if out.window.n > 0 {
+		return fn(out) // which must know where it is
+	}
 	buf, ok := c.buffers.Get().(*bufio.Writer)
 	if !ok {
 		buf = bufio.NewWriterSize(nil, writeSize)

@@ -23,6 +23,9 @@ type ServeConfig struct {
 	// PeerBytes and TotalBytes cap the document bytes that are in memory on
 	// their way to one peer and to all. 0: 96 and 256 MiB.
 	PeerBytes, TotalBytes int64
+	// MaxUpload is the most bytes a second that go to all peers together. 0: as
+	// many as they take.
+	MaxUpload int64
 	// Search answers the queries of peers, from shared corpora alone. False:
 	// they are refused like anything that is not there.
 	Search bool
@@ -63,6 +66,8 @@ func (c ServeConfig) withDefaults() ServeConfig {
 func (c ServeConfig) check() error {
 	d := c.withDefaults()
 	switch {
+	case d.MaxUpload < 0:
+		return fmt.Errorf("serve peers: %d bytes a second, want 0 or more", d.MaxUpload)
 	case d.Rate < 0 || d.Burst < missCost:
 		return fmt.Errorf("serve peers: rate %g and burst %d: want a rate above 0 and a burst of at least %d", c.Rate, c.Burst, missCost)
 	case d.PeerBytes < document.MaxBytes || d.TotalBytes < d.PeerBytes:

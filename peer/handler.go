@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"strings"
 
+	"golang.org/x/time/rate"
+
 	"arborist/shard"
 	"arborist/shard/corpus"
 )
@@ -31,11 +33,12 @@ type handler struct {
 	guests *guests
 	log    *slog.Logger
 	coders coders
-	desk   *searchDesk // nil: answers no queries
+	desk   *searchDesk   // nil: answers no queries
+	upload *rate.Limiter // of bytes to all peers, nil: none
 }
 
 func newHandler(shared *shard.Shared, id *identity, cfg ServeConfig, log *slog.Logger) *handler {
-	return &handler{shared: shared, id: id, guests: newGuests(cfg), log: log, desk: newSearchDesk(cfg)}
+	return &handler{shared: shared, id: id, guests: newGuests(cfg), log: log, desk: newSearchDesk(cfg), upload: newLimit(cfg.MaxUpload)}
 }
 
 // A refusal is a status with its fixed body. These are all that there are.
@@ -49,6 +52,7 @@ func (e refusal) Error() string { return strings.TrimSpace(e.body) }
 var (
 	errNothing  = refusal{http.StatusNotFound, "not found\n"}
 	errMethod   = refusal{http.StatusMethodNotAllowed, "method not allowed\n"}
+	errRange    = refusal{http.StatusRequestedRangeNotSatisfiable, "no such range\n"}
 	errBody     = refusal{http.StatusRequestEntityTooLarge, "no body allowed\n"}
 	errTooMany  = refusal{http.StatusTooManyRequests, "too many requests\n"}
 	errBusy     = refusal{http.StatusServiceUnavailable, "busy\n"}
@@ -61,6 +65,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// nodes with the same corpora.
 	w.Header()["Date"] = nil
 	out := newReply(r.Context(), w)
+	out.r, out.limit = r, h.upload
 	defer out.watch()()
 	g := h.guests.enter(guestKey(r.RemoteAddr))
 	if g == nil {

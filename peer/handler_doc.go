@@ -26,18 +26,37 @@ func (h *handler) servePack(ctx context.Context, out *reply, res resource, g *gu
 		return corpus.ErrNotFound
 	}
 	out.compressible(zip)
+	if !zip {
+		if err := out.cut(packSize(records)); err != nil {
+			return err
+		}
+	}
 	out.head(typeBinary, -1, true)
 	return h.coders.buffered(out, func(w io.Writer) error {
 		for _, r := range records {
-			if r.Op == proof.OpWithdraw {
+			if r.Op == proof.OpWithdraw || out.skipped(elementSize(r.Header)) {
 				continue
 			}
 			if err := h.sendElement(ctx, w, r.Header, g, zip); err != nil {
 				return err
 			}
+			if out.ended() {
+				return nil
+			}
 		}
 		return nil
 	})
+}
+
+// packSize returns how many bytes a pack of these records has where no element
+// is absent.
+func packSize(records []proof.Record) (n int64) {
+	for _, r := range records {
+		if r.Op != proof.OpWithdraw {
+			n += elementSize(r.Header)
+		}
+	}
+	return n
 }
 
 // sendElement sends one element of a pack. It holds memory for one document at
@@ -47,6 +66,9 @@ func (h *handler) sendElement(ctx context.Context, w io.Writer, header document.
 	switch {
 	case errors.Is(err, shard.ErrNotFound), errors.Is(err, shard.ErrCorrupt):
 		h.log.Error("a listed document cannot be served: run check", "root", header.Root, "error", err)
+		if _, ok := w.(*reply); ok {
+			return err // within a range an absent element would move all that follow
+		}
 		return writeAbsent(w, zip)
 	case err != nil:
 		return err
@@ -96,6 +118,8 @@ func (h *handler) serveDoc(ctx context.Context, out *reply, res resource, g *gue
 	size := elementSize(header)
 	if zip {
 		size = -1
+	} else if err := out.cut(size); err != nil {
+		return err
 	}
 	out.head(typeBinary, size, true)
 	return h.coders.buffered(out, func(w io.Writer) error { return writeElement(w, doc, zip) })

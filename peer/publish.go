@@ -87,6 +87,8 @@ type publisher struct {
 	id     CorpusID
 	head   proof.Checkpoint
 
+	first  uint64 // bundle that is looked at first
+
 	mu     sync.Mutex
 	result PublishResult
 	done   int // records
@@ -168,7 +170,7 @@ func (p *publisher) before() (uint64, error) {
 // immutable writes tiles, entry bundles, packs and documents of the records
 // from the bundle on in which before is.
 func (p *publisher) immutable(before uint64) error {
-	if before == p.head.Size {
+	if before == p.head.Size && !p.req.Documents {
 		return nil // the head was written after all of it
 	}
 	for level := uint8(0); p.head.Size>>(8*level) > 0; level++ {
@@ -188,7 +190,11 @@ func (p *publisher) immutable(before uint64) error {
 	defer cancel(nil)
 	var workers sync.WaitGroup
 	free := make(chan struct{}, publishStreams)
-	for index := before / tileWidth; index*tileWidth < p.head.Size && ctx.Err() == nil; index++ {
+	p.first = before / tileWidth
+	if p.req.Documents {
+		p.first = 0 // those that are there may have come without documents
+	}
+	for index := p.first; index*tileWidth < p.head.Size && ctx.Err() == nil; index++ {
 		free <- struct{}{}
 		workers.Go(func() {
 			defer func() { <-free }()
@@ -231,7 +237,7 @@ func (p *publisher) bundle(ctx context.Context, index uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done += width
-	p.req.Progress(Progress{Stage: "publish", Documents: p.done, Total: int(p.head.Size - p.result.Before/tileWidth*tileWidth), Bytes: p.result.Bytes})
+	p.req.Progress(Progress{Stage: "publish", Documents: p.done, Total: int(p.head.Size - p.first*tileWidth), Bytes: p.result.Bytes})
 	return err
 }
 

@@ -2,10 +2,13 @@ package peer
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // A reply is what goes back to one request: it gives each part that is written
@@ -15,6 +18,13 @@ type reply struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	started bool // the status is out
+
+	r      *http.Request
+	window window // of the resource, that is sent; zero: all of it
+	total  int64  // bytes of the resource, where there is a window
+	at     int64  // bytes of the resource that were written or skipped
+
+	limit *rate.Limiter // of the bytes to all peers, nil: none
 }
 
 func newReply(ctx context.Context, w http.ResponseWriter) *reply {
@@ -42,6 +52,9 @@ func (out *reply) head(contentType string, size int64, immutable bool) {
 	header.Set("Content-Type", contentType)
 	if immutable {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+		if header.Get("Content-Encoding") == "" {
+			header.Set("Accept-Ranges", "bytes")
+		}
 	} else {
 		header.Set("Cache-Control", "no-cache")
 	}
@@ -49,29 +62,58 @@ func (out *reply) head(contentType string, size int64, immutable bool) {
 		header.Set("Content-Length", strconv.FormatInt(size, 10))
 	}
 	out.started = true
+	if w := out.window; w.n > 0 {
+		header.Set("Content-Length", strconv.FormatInt(w.n, 10))
+		header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", w.from, w.from+w.n-1, out.total))
+		out.w.WriteHeader(http.StatusPartialContent)
+		return
+	}
 	out.w.WriteHeader(http.StatusOK)
 }
 
-// Write sends p in parts that each have writeTime to go out.
+// Write sends what is in the window of p in parts that each have writeTime to
+// go out, and waits where all peers together get more than they may.
 func (out *reply) Write(p []byte) (written int, err error) {
+	whole := len(p)
+	if err := out.send(out.inside(p)); err != nil {
+		return 0, err
+	}
+	return whole, nil
+}
+
+func (out *reply) send(p []byte) error {
+	most := writeSize
+	if out.limit != nil {
+		most = out.limit.Burst()
+	}
 	for len(p) > 0 {
+		part := p[:min(len(p), most)]
+		if out.limit != nil {
+			if err := out.limit.WaitN(out.ctx, len(part)); err != nil {
+				return err
+			}
+		}
 		_ = out.control.SetWriteDeadline(time.Now().Add(writeTime))
 		// Asked after the deadline is set, which must not undo what watch did.
 		if err := out.ctx.Err(); err != nil {
-			return written, err
+			return err
 		}
-		n, err := out.w.Write(p[:min(len(p), writeSize)])
-		written += n
+		n, err := out.w.Write(part)
 		if err != nil {
-			return written, err
+			return err
 		}
 		p = p[n:]
 	}
-	return written, nil
+	return nil
 }
 
 // whole sends a small resource.
 func (out *reply) whole(contentType string, content []byte, immutable bool) error {
+	if immutable {
+		if err := out.cut(int64(len(content))); err != nil {
+			return err
+		}
+	}
 	out.head(contentType, int64(len(content)), immutable)
 	_, err := out.Write(content)
 	return err

@@ -9,8 +9,9 @@ import (
 
 func (a *app) daemonCommand() *cobra.Command {
 	var listen []string
+	var http string
 	cmd := &cobra.Command{
-		Use:   "daemon [--listen MULTIADDR]…",
+		Use:   "daemon [--listen MULTIADDR]… [--http HOST:PORT]",
 		Short: "Run the node in the foreground, reachable by peers",
 		Long: `Run the node in the foreground until Ctrl-C. Peers that know its address can
 read the corpora on this node; nothing else of it, and nothing of the crawl db.`,
@@ -25,7 +26,7 @@ read the corpora on this node; nothing else of it, and nothing of the crawl db.`
 			if err != nil {
 				return err
 			}
-			opts := daemon.Options{Home: home, Listen: listen, Log: log}
+			opts := daemon.Options{Home: home, Listen: listen, HTTP: http, Log: log}
 			return daemon.Serve(cmd.Context(), opts, func(n *daemon.Node) {
 				id, err := n.PeerID(cmd.Context())
 				if err != nil {
@@ -36,10 +37,14 @@ read the corpora on this node; nothing else of it, and nothing of the crawl db.`
 					for _, addr := range id.Addrs {
 						l.printf("listening at %s", addr)
 					}
+					if id.HTTP != "" {
+						l.printf("serving corpora to whoever reaches %s", id.HTTP)
+					}
 				})
 			})
 		},
 	}
+	cmd.Flags().StringVar(&http, "http", "", "serve the corpora over plain HTTP too; without a host to this machine alone (default: config.toml, or not at all)")
 	cmd.Flags().StringArrayVar(&listen, "listen", nil, "address for peers (default: config.toml, or port 4707 on all interfaces)")
 	return cmd
 }

@@ -23,6 +23,8 @@ func Handler(s Service) http.Handler {
 	handle(pathCrawl, long(s.Crawl))
 	handle(pathRecheck, long(s.Recheck))
 	handle(pathPeerSync, long(s.Sync))
+	handle(pathFetch, short(s.Fetch))
+	handle(pathProveRemote, short(s.ProveRemote))
 	handle(pathPeerUnsync, short(named(s.Unsync)))
 	handle(pathPublish, long(s.Publish))
 	handle(pathQuery, short(s.Query))

@@ -19,6 +19,7 @@ import (
 // [Client] implement it. All methods stop when their context ends, keep what
 // they had acknowledged, and may run concurrently.
 type Service interface {
+	LightReader
 	Ingester
 	Finder
 	Reader
@@ -473,6 +474,8 @@ type RotationInfo struct {
 type PeerIDResult struct {
 	PeerID string   `json:"peer_id"`
 	Addrs  []string `json:"addrs"` // full multiaddrs that end in /p2p/…; empty while not listening
+	// HTTP is the URL at which plain HTTP serves the corpora, empty: it does not.
+	HTTP string `json:"http,omitempty"`
 }
 
 // PeersResult lists connected peers.

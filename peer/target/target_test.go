@@ -151,6 +151,11 @@ func TestAPublishedTreeIsWhatTheHandlerServes(t *testing.T) {
 	if err != nil || files != 7+300+3 {
 		t.Errorf("%d files, %v", files, err)
 	}
+	late := openDir(t, t.TempDir())
+	h.publish(late, false)
+	if res := h.publish(late, true); res.Files != 300 {
+		t.Errorf("documents were asked for later: %d files", res.Files)
+	}
 	web := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer web.Close()
 	for _, from := range []string{"file:" + dir, web.URL} {

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"arborist/daemon/api"
+	"arborist/document"
+)
+
+func (a *app) peerGetCommand() *cobra.Command {
+	var req api.FetchRequest
+	var chunk, out string
+	cmd := &cobra.Command{
+		Use:   "get SOURCE ROOT [--chunk N] [--corpus NAME] [-o FILE]",
+		Short: "Print a document or a chunk that a peer has, verified; store nothing",
+		Long: `Ask a SOURCE (as for peer sync) for one document, or for one chunk of it, and print
+the text once it is verified. No corpus is followed and nothing is stored.`,
+		Example: "  arborist peer get 12D3KooW… bafkrei… --chunk 3",
+		Args:    args(2, 2, "SOURCE ROOT"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if err := name(&req, words, chunk, cmd.Flags().Changed("chunk")); err != nil {
+				return err
+			}
+			if out != "" {
+				if err := checkOutput(out); err != nil {
+					return err
+				}
+			}
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.Fetch(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.fetched(res, out)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&chunk, "chunk", "", "only this chunk, the first is 0")
+	cmd.Flags().StringVar(&req.Corpus, "corpus", "", "the corpus to ask for it (default: each that the source has)")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: stdout)")
+	return cmd
+}
+
+func (a *app) fetched(res api.FetchResult, out string) error {
+	if out != "" {
+		if err := writeWhole(out, res.Text, 0o644); err != nil {
+			return err
+		}
+		a.note("wrote %s (%s)", out, byteSize(int64(len(res.Text))))
+	}
+	switch {
+	case a.json:
+		shown := map[string]any{"root": res.Root, "corpus": res.Corpus, "text": string(res.Text)}
+		if res.Chunk != nil {
+			shown["chunk"] = *res.Chunk
+		}
+		return a.emitJSON(shown)
+	case out != "":
+		return nil
+	}
+	text := res.Text
+	if f, ok := a.out.(*os.File); ok && isTerminal(f) {
+		text = []byte(clean(string(text)))
+	}
+	_, err := a.out.Write(text)
+	return err
+}
+
+func (a *app) peerProveCommand() *cobra.Command {
+	var req api.FetchRequest
+	var out string
+	cmd := &cobra.Command{
+		Use:   "prove SOURCE ROOT CHUNK [--corpus NAME] [-o FILE]",
+		Short: "Write a proof of a chunk that a peer has, verified; store nothing",
+		Long: `Ask a SOURCE (as for peer sync) for the proof of one chunk, verify it against the key
+that the publisher has certified, and write it. No corpus is followed and nothing
+is stored; arborist verify checks the file again, offline.`,
+		Example: "  arborist peer prove 12D3KooW… bafkrei… 3 -o passage.proof",
+		Args:    args(3, 3, "SOURCE ROOT CHUNK"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if err := name(&req, words, words[2], true); err != nil {
+				return err
+			}
+			if out != "" {
+				if err := checkOutput(out); err != nil {
+					return err
+				}
+			}
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.ProveRemote(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				a.note("proven in %s; its key is %s", res.Corpus, res.Key)
+				return a.proved(res.ProveResult, out)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.Corpus, "corpus", "", "the corpus to prove it in (default: each that the source has)")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: stdout)")
+	return cmd
+}
+
+// name reads what a request names from the command line.
+func name(req *api.FetchRequest, words []string, chunk string, hasChunk bool) (err error) {
+	req.From = sourceOf(words[0])
+	if req.Root, err = document.ParseRoot(words[1]); err != nil {
+		return usage(err, "a root starts with bafkrei; arborist query shows it with each hit")
+	}
+	if hasChunk {
+		n, err := parseNumber(chunk)
+		if err != nil {
+			return usage(fmt.Errorf("chunk %.40q: %w", chunk, err), "the first chunk is 0")
+		}
+		req.Chunk = &n
+	}
+	return nil
+}
