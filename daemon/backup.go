@@ -49,7 +49,16 @@ func (n *Node) Backup(ctx context.Context, req api.BackupRequest, fn api.Progres
 	if err := b.finish(); err != nil {
 		return res, err
 	}
-	return api.BackupResult{Dir: dir, PeerID: n.id, Made: b.manifest.made, Files: len(b.manifest.files), Bytes: b.manifest.bytes}, nil
+	res = api.BackupResult{Dir: dir, PeerID: n.id, Made: b.manifest.made, Files: len(b.manifest.files), Bytes: b.manifest.bytes, LeftOut: []string{}}
+	attached, err := n.attached.listed()
+	if err != nil {
+		n.log.Error("attached files are left out of the backup", "err", err) // status says it too
+		return res, nil
+	}
+	for _, f := range attached {
+		res.LeftOut = append(res.LeftOut, f.Path)
+	}
+	return res, nil
 }
 
 // backupFolder makes the folder of a new backup, or takes an empty one.

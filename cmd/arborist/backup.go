@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,9 @@ is no backup. Whoever can read the copy can sign as you and read what is private
 				}
 				return a.emit(res, func(l *lines) {
 					l.printf("%s with %s in %s", plural(res.Files, "file"), byteSize(res.Bytes), res.Dir)
+					if n := len(res.LeftOut); n > 0 {
+						l.printf("left out: %s; attach them again after a restore: %s", plural(n, "attached file"), strings.Join(res.LeftOut, ", "))
+					}
 					l.printf("bring it back with: arborist restore %s --home NEW", res.Dir)
 				})
 			})

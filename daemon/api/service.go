@@ -646,4 +646,7 @@ type BackupResult struct {
 	Made   time.Time `json:"made"` // when it began
 	Files  int       `json:"files"`
 	Bytes  int64     `json:"bytes"`
+	// LeftOut are the paths that attached files came from, whose copies are not
+	// in the backup.
+	LeftOut []string `json:"left_out"`
 }

@@ -32,8 +32,12 @@ func TestLostSyncsLoseWhatWasAcknowledged(t *testing.T) {
 // is reported as failed, and whatever is acknowledged afterwards, in the same
 // process or in one that follows a kill, must not rest on it.
 func TestFailedSyncIsNeverASuccess(t *testing.T) {
-	s := schedule{Shards: 2, Rounds: 4, Reopens: 1, Insist: true}
-	log, trace := record(t, s, "fsync,fdatasync:error=EIO:when=4+11")
+	s := schedule{Shards: 2, Rounds: 6, Reopens: 2, Insist: true}
+	// Strace counts for each thread on its own. A step that makes more syncs than
+	// lie between two failures, and begins at the first of them when it is tried
+	// again, never comes through where it stays on one thread: to make a new shard
+	// file takes 14, with the folders above it.
+	log, trace := record(t, s, "fsync,fdatasync:error=EIO:when=4+19")
 	failed, refused := 0, 0
 	for _, o := range log.Ops {
 		if o.Action == crash.Sync && o.Failed {
@@ -47,7 +51,7 @@ func TestFailedSyncIsNeverASuccess(t *testing.T) {
 	n := number(t, imagesVariable, 40)
 	sum := replay(t, log, n, uint64(number(t, seedVariable, 1)), nil)
 	t.Logf("%v; %d syncs failed, %d steps were refused", sum, failed, refused)
-	if failed < 5 || refused < 3 {
+	if failed < 4 || refused < 2 {
 		t.Errorf("%d syncs failed, %d steps were refused: the test tests too little", failed, refused)
 	}
 	for _, f := range sum.faults {

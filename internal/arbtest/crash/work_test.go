@@ -157,6 +157,11 @@ func (w *worker) run(ctx context.Context) error {
 // fromVariable is the round that a new program goes on with.
 const fromVariable = "ARBORIST_CRASH_FROM"
 
+// restartsVariable is how often it was begun anew.
+const restartsVariable = "ARBORIST_CRASH_RESTARTS"
+
+var errRestarts = errors.New("begun anew 200 times, and never came through")
+
 func (w *worker) from() int {
 	n, _ := strconv.Atoi(os.Getenv(fromVariable))
 	return n
@@ -168,7 +173,12 @@ func (w *worker) restart(round int) error {
 	if err != nil {
 		return err
 	}
+	restarts, _ := strconv.Atoi(os.Getenv(restartsVariable))
+	if restarts++; restarts > 200 {
+		return fmt.Errorf("round %d: %w", round, errRestarts)
+	}
 	os.Setenv(fromVariable, strconv.Itoa(round))
+	os.Setenv(restartsVariable, strconv.Itoa(restarts))
 	return syscall.Exec(exe, os.Args, os.Environ())
 }
 
