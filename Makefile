@@ -12,7 +12,7 @@ ARB     := $(BIN)/arborist
 CONCURRENT := ./ingest ./ingest/source ./shard/... ./crawl/... ./peer/... ./daemon/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race crash bench lint fmt crawl-ingest recrawl-check query
+.PHONY: help build demo test race crash bench lint fmt crawl-ingest recrawl-check crawl-textbooks textbook crawl-textbooks-stats query
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,18 @@ crawl-ingest: build ## URL=… [DEPTH=2 MAX=0 FAST=1]: crawl a site into the pri
 recrawl-check: build ## DOMAIN=… [UPDATE=1]: which crawled pages are fresh, stale, gone or unreachable
 	@test -n "$(DOMAIN)" || { echo "say which host: make recrawl-check DOMAIN=example.org"; exit 2; }
 	@$(ARB) crawler recrawl-check --domain '$(DOMAIN)' $(if $(UPDATE),--update)
+
+crawl-textbooks: build ## [MANIFEST=textbooks.json FAST=1]: crawl the textbooks of a manifest
+	$(ARB) init
+	$(ARB) crawl-textbooks '$(or $(MANIFEST),textbooks.json)' $(if $(FAST),--fast)
+
+textbook: build ## ID=… [MANIFEST=textbooks.json FAST=1]: crawl one of them
+	@test -n "$(ID)" || { echo "say which one: make textbook ID=sicp"; exit 2; }
+	$(ARB) init
+	$(ARB) crawl-textbooks '$(or $(MANIFEST),textbooks.json)' --id '$(ID)' $(if $(FAST),--fast)
+
+crawl-textbooks-stats: build ## [MANIFEST=textbooks.json]: what is stored of each
+	@$(ARB) crawl-textbooks '$(or $(MANIFEST),textbooks.json)' --stats
 
 query: build ## Q=…: search everything on this machine
 	@test -n "$(Q)" || { echo "say what to look for: make query Q='merkle proof'"; exit 2; }

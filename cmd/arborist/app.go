@@ -81,7 +81,7 @@ crawl or add with --private stays in a database of its own that no peer can reac
 			root.AddCommand(c)
 		}
 	}
-	group("daily", a.addCommand(), a.crawlCommand(), a.crawlerCommand(), a.crawlReportCommand(), a.queryCommand(), a.catCommand(), a.showCommand(), a.historyCommand())
+	group("daily", a.addCommand(), a.crawlCommand(), a.crawlerCommand(), a.crawlReportCommand(), a.crawlSitesCommand(), a.crawlTextbooksCommand(), a.queryCommand(), a.catCommand(), a.showCommand(), a.historyCommand())
 	group("proof", a.proveCommand(), a.verifyCommand())
 	group("share", a.corpusCommand(), a.peerCommand(), a.publishCommand(), a.exportCommand(), a.importCommand())
 	group("keep", a.initCommand(), a.daemonCommand(), a.attachCommand(), a.detachCommand(), a.statusCommand(), a.checkCommand(), a.compactCommand(), a.shardCommand(), a.backupCommand(), a.restoreCommand())

@@ -47,6 +47,7 @@ func TestCommandLine(t *testing.T) {
 			"flip":     cmdFlip,
 			"setfrom":  cmdSetFrom,
 			"onelined": cmdOneLined,
+			"fill":     cmdFill,
 			"spoil":    cmdSpoil,
 			"zerohead": cmdZeroHead,
 			"sametext": cmdSameText,
@@ -85,7 +86,7 @@ func cmdOneLined(ts *testscript.TestScript, _ bool, _ []string) {
 
 // cmdWaitFor waits until a file is there: waitfor FILE
 func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(3 * time.Minute) // a busy machine is slow
 	for time.Now().Before(deadline) {
 		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
 			return
@@ -111,6 +112,11 @@ func cmdFlip(ts *testscript.TestScript, _ bool, args []string) {
 	b := []byte(ts.ReadFile(args[0]))
 	b[len(b)-2] ^= 1
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o600))
+}
+
+// cmdFill puts variables into a file in which they are named: fill FILE
+func cmdFill(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
 // cmdSetFrom sets a variable from the first match of a "key":"value" in a

@@ -31,6 +31,16 @@ func (c *Client) CrawlReport(ctx context.Context, req CrawlReportRequest, fn Pro
 	return follow[CrawlReportResult](ctx, c, pathCrawlReport, req, fn)
 }
 
+// CrawlSites implements [SiteCrawler].
+func (c *Client) CrawlSites(ctx context.Context, req CrawlSitesRequest, fn ProgressFunc) (CrawlSitesResult, error) {
+	return follow[CrawlSitesResult](ctx, c, pathCrawlSites, req, fn)
+}
+
+// CountSites implements [SiteCrawler].
+func (c *Client) CountSites(ctx context.Context, req CrawlSitesRequest) (SiteCounts, error) {
+	return ask[SiteCounts](ctx, c, pathCountSites, req)
+}
+
 // Import implements [Carrier].
 func (c *Client) Import(ctx context.Context, req ImportRequest, fn ProgressFunc) (AddResult, error) {
 	return follow[AddResult](ctx, c, pathImport, req, fn)

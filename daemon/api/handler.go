@@ -62,6 +62,8 @@ func Handler(s Service) http.Handler {
 	handle(pathDetach, short(named(s.Detach)))
 	handle(pathExport, long(s.Export))
 	handle(pathCrawlReport, long(s.CrawlReport))
+	handle(pathCrawlSites, long(s.CrawlSites))
+	handle(pathCountSites, short(s.CountSites))
 	handle(pathImport, long(s.Import))
 	handle(pathStatus, short(plain(s.Status)))
 	handle(pathCheck, short(plain(s.Check)))

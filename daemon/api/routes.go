@@ -40,6 +40,8 @@ const (
 	pathDetach      = "/detach"
 	pathExport      = "/export"
 	pathCrawlReport = "/crawl/report"
+	pathCrawlSites  = "/crawl/sites"
+	pathCountSites  = "/crawl/count"
 	pathImport      = "/import"
 	pathStatus      = "/status"
 	pathCheck       = "/check"

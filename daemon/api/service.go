@@ -29,6 +29,7 @@ type Service interface {
 	Attacher
 	Carrier
 	Auditor
+	SiteCrawler
 	Keeper
 }
 
