@@ -35,6 +35,12 @@ type Config struct {
 		// PrivateNetwork refuses to start without keys/network.key. Default: the
 		// node is in a private network where that file is there.
 		PrivateNetwork bool `toml:"private_network"`
+		// Gossip tells connected peers of new heads of the corpora that are here,
+		// and hears of theirs. Default: true.
+		Gossip *bool `toml:"gossip"`
+		// FollowAll brings every followed corpus up to date by itself, as
+		// `peer follow` does for one. Default: false.
+		FollowAll bool `toml:"follow_all"`
 		// Bootstrap are nodes to enter the wide-area directory by, full
 		// multiaddrs. Default: none, and the node takes no part in it.
 		Bootstrap []string `toml:"bootstrap"`
@@ -109,6 +115,10 @@ format = 1
 # heads_every_minutes = 30
 # Refuse to start outside a private network (arborist peer network-key).
 # private_network = false
+# Tell connected peers at once when a corpus has grown, and hear of it.
+# gossip = true
+# Fetch what is new in every followed corpus by itself (one: arborist peer follow).
+# follow_all = false
 # Nodes to enter the directory of who serves which corpus by, which then lists this node.
 # bootstrap = ["/ip4/192.0.2.1/tcp/4707/p2p/12D3KooW…"]
 # directory_client = false
@@ -232,6 +242,8 @@ func (c Config) checkCrawl(ttl bool) error {
 
 // maxKiB is a limit a second that is more than any line has.
 const maxKiB = 1 << 30
+
+func (c Config) gossip() bool { return c.Peer.Gossip == nil || *c.Peer.Gossip }
 
 // defaultHeadsEvery and maxHeadsEvery are in minutes.
 const defaultHeadsEvery, maxHeadsEvery = 30, 24 * 60

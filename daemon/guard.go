@@ -57,6 +57,8 @@ type guard struct {
 	store headStore
 	every time.Duration // between rounds, on average
 	log   *slog.Logger
+	// grown, if not nil, is told of a followed corpus of which a peer has more.
+	grown func(origin, peer string, size uint64)
 
 	arrivals chan string
 
@@ -233,6 +235,9 @@ func (g *guard) weigh(ctx context.Context, h peer.PeerHead) {
 		if added, err := g.store.AddCosignatures(ctx, h.Origin, h.Note); err != nil || added > 0 {
 			g.log.Debug("cosignatures taken from a peer", "corpus", h.Origin, "peer", h.Peer, "added", added, "error", err)
 		}
+	}
+	if !info.Own && head.Size > info.Size && g.grown != nil {
+		g.grown(h.Origin, h.Peer, head.Size)
 	}
 	if info.Own && head.Size > info.Size {
 		g.mu.Lock()

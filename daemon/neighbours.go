@@ -88,6 +88,34 @@ func (n *Node) FindCorpus(ctx context.Context, origin string) (api.FindResult, e
 	return res, nil
 }
 
+// FollowCorpus implements [api.Neighbourhood]. It never brings the network up.
+func (n *Node) FollowCorpus(ctx context.Context, req api.FollowRequest) (api.FollowResult, error) {
+	res := api.FollowResult{Follow: []string{}, All: n.cfg.Peer.FollowAll}
+	if req.Origin != "" && !req.Off {
+		info, err := n.lookupCorpus(ctx, req.Origin)
+		if err != nil {
+			return res, err
+		}
+		if info.Own {
+			return res, explain(fmt.Errorf("follow %s: %w", req.Origin, peer.ErrOwn))
+		}
+		req.Origin = info.Origin
+	}
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	table, err := n.peerTable()
+	if err != nil {
+		return res, err
+	}
+	if req.Origin != "" {
+		if err := table.Follow(req.Origin, !req.Off); err != nil {
+			return res, explain(fmt.Errorf("follow: %w", err))
+		}
+	}
+	res.Follow = append(res.Follow, table.Following()...)
+	return res, nil
+}
+
 // PeerLists implements [api.Neighbourhood]. It never brings the network up.
 func (n *Node) PeerLists(_ context.Context, req api.PeerListsRequest) (api.PeerListsResult, error) {
 	n.netMu.Lock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"arborist/daemon/api"
@@ -57,11 +58,17 @@ func (n *Node) startNet(listen []string) error {
 		return err
 	}
 	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
+	f := newFollower(n.shared.Corpora(), func(origin string) bool { return n.cfg.Peer.FollowAll || table.Follows(origin) }, n.writable, n.log)
+	g.grown = f.announced
 	p, err := peer.New(peer.Config{
 		Serve:       peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries, MaxUpload: n.cfg.Peer.MaxUploadKiB << 10},
 		MaxDownload: n.cfg.Peer.MaxDownloadKiB << 10,
 		KeyFile:     n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived, Log: n.log,
-		Wide:  peer.WideConfig{Bootstrap: n.cfg.Peer.Bootstrap, Client: n.cfg.Peer.DirectoryClient},
+		Wide:   peer.WideConfig{Bootstrap: n.cfg.Peer.Bootstrap, Client: n.cfg.Peer.DirectoryClient},
+		Gossip: n.cfg.gossip() && len(listen) > 0, Announced: func(origin, peer string, size uint64) {
+			f.announced(origin, peer, size)
+			g.arrived(peer) // its head is fetched and weighed, followed by itself or not
+		},
 		LAN:   n.cfg.Peer.LAN && len(listen) > 0,
 		Table: table, Reconnect: len(listen) > 0, // a command that is over in a moment joins nobody
 		Reach: peer.ReachConfig{HolePunching: n.cfg.Peer.HolePunching, Relays: n.cfg.Peer.Relays, RelayService: n.cfg.Peer.RelayService},
@@ -69,8 +76,8 @@ func (n *Node) startNet(listen []string) error {
 	if err != nil {
 		return explain(err)
 	}
-	g.net = p
-	n.net, n.guard = p, g
+	g.net, f.net = p, p
+	n.net, n.guard, n.follower = p, g, f
 	return nil
 }
 
@@ -80,10 +87,13 @@ func (n *Node) startGuard() {
 	defer n.netMu.Unlock()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	g := n.guard
+	g, f := n.guard, n.follower
 	go func() {
 		defer close(done)
+		var both sync.WaitGroup
+		both.Go(func() { f.run(ctx) })
 		g.run(ctx)
+		both.Wait()
 	}()
 	n.stopGuard = func() {
 		cancel()

@@ -65,7 +65,8 @@ type Node struct {
 	// web serves plain HTTP, nil: it does not.
 	web *peer.WebServer // guarded by netMu
 	// stopGuard waits for the guard's end; nil while it does not run.
-	stopGuard func() // guarded by netMu
+	stopGuard func()    // guarded by netMu
+	follower  *follower // of net; guarded by netMu
 }
 
 var _ api.Service = (*Node)(nil)

@@ -54,6 +54,13 @@ type Config struct {
 	// Arrived, if not nil, is told the peer ID of each new connection, in either
 	// direction, with a peer that serves corpora. It must not block.
 	Arrived func(peer string)
+	// Gossip tells connected peers of new heads of the corpora that are here, and
+	// hears of those of others.
+	Gossip bool
+	// Announced, if not nil, is told of a head of a corpus that is here, signed
+	// by its pinned key and larger than what is stored, and of the peer who said
+	// so. It must not block.
+	Announced func(origin, peer string, size uint64)
 	// Log gets what the owner should know: damaged documents that could not
 	// be served, refused sources. Nil: nothing is logged.
 	Log *slog.Logger

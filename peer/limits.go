@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
@@ -108,6 +109,10 @@ func scaling() rcmgr.ConcreteLimitConfig {
 	cfg.AddProtocolPeerLimit(identify.IDPush, streams(8, 8, 4<<20), none)
 	cfg.AddProtocolLimit(ping.ID, streams(64, 64, 4<<20), none)
 	cfg.AddProtocolPeerLimit(ping.ID, streams(2, 4, 1<<20), none)
+	for _, p := range []protocol.ID{pubsub.GossipSubID_v10, pubsub.GossipSubID_v11, pubsub.GossipSubID_v12, pubsub.GossipSubID_v13, pubsub.FloodSubID} {
+		cfg.AddProtocolLimit(p, streams(connsTotal, connsTotal, 16<<20), none)
+		cfg.AddProtocolPeerLimit(p, streams(2, 2, 1<<20), none)
+	}
 	cfg.AddProtocolLimit(wideProtocol, streams(512, 512, 32<<20), none)
 	cfg.AddProtocolPeerLimit(wideProtocol, streams(8, 8, 1<<20), none)
 	for _, p := range []protocol.ID{autonatv2.DialProtocol, autonatv2.DialBackProtocol, holepunch.Protocol, circuit.ProtoIDv2Hop, circuit.ProtoIDv2Stop} {

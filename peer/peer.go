@@ -28,7 +28,8 @@ type Peer struct {
 	server  *streamServer
 	traffic *traffic
 	table   *Table
-	wide    *wide // nil: takes no part in the directory
+	wide    *wide   // nil: takes no part in the directory
+	gossip  *gossip // nil: does not gossip
 	log     *slog.Logger
 
 	download *rate.Limiter // of bytes from all sources, nil: none
@@ -107,6 +108,12 @@ func (p *Peer) start() error {
 			return err
 		}
 		p.calls.Go(p.wide.run)
+	}
+	if p.cfg.Gossip {
+		if p.gossip, err = p.openGossip(); err != nil {
+			return err
+		}
+		p.calls.Go(p.gossip.run)
 	}
 	if p.cfg.LAN {
 		p.calls.Go(p.runLAN)

@@ -197,3 +197,41 @@ func (a *app) peerFindCommand() *cobra.Command {
 		},
 	}
 }
+
+func (a *app) peerFollowCommand() *cobra.Command {
+	var req api.FollowRequest
+	cmd := &cobra.Command{
+		Use:   "follow [CORPUS]",
+		Short: "Fetch what is new in a followed corpus as soon as a peer tells of it",
+		Long: "Fetch what is new in a followed corpus as soon as a peer tells of it, while the\n" +
+			"daemon runs. CORPUS is an origin (PEER/NAME) that was synced before. Without it\n" +
+			"the command lists the corpora that are followed in this way.",
+		Example: "  arborist peer follow 12D3KooW…/main",
+		Args:    args(0, 1, "CORPUS (an origin, PEER/NAME) or none"),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if len(words) > 0 {
+				req.Origin = words[0]
+			} else if req.Off {
+				return usage(errors.New("--off for which corpus?"), "arborist peer follow --off CORPUS")
+			}
+			return a.with(cmd.Context(), func(s api.Service) error {
+				res, err := s.FollowCorpus(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.emit(res, func(l *lines) {
+					for _, origin := range res.Follow {
+						l.printf("%s", origin)
+					}
+					if res.All {
+						l.printf("every followed corpus: follow_all in config.toml")
+					} else if len(res.Follow) == 0 {
+						l.printf("none: a corpus stays as the last peer sync left it")
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&req.Off, "off", false, "leave it as it is until the next peer sync")
+	return cmd
+}

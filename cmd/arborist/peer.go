@@ -18,7 +18,7 @@ func (a *app) peerCommand() *cobra.Command {
 		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerNetworkKeyCommand(), a.peerJoinCommand(), a.peerLeaveCommand(), a.peerListCommand(), a.peerListsCommand("allow"), a.peerListsCommand("deny"), a.peerCorporaCommand(), a.peerSyncCommand(), a.peerFindCommand())
+	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerNetworkKeyCommand(), a.peerJoinCommand(), a.peerLeaveCommand(), a.peerListCommand(), a.peerListsCommand("allow"), a.peerListsCommand("deny"), a.peerCorporaCommand(), a.peerSyncCommand(), a.peerFindCommand(), a.peerFollowCommand())
 	cmd.AddCommand(a.peerUnsyncCommand(), a.peerGetCommand(), a.peerProveCommand())
 	return cmd
 }

@@ -167,6 +167,11 @@ func (c *Client) FindCorpus(ctx context.Context, origin string) (FindResult, err
 	return ask[FindResult](ctx, c, pathPeerFind, nameRequest{origin})
 }
 
+// FollowCorpus implements [Neighbourhood].
+func (c *Client) FollowCorpus(ctx context.Context, req FollowRequest) (FollowResult, error) {
+	return ask[FollowResult](ctx, c, pathPeerFollow, req)
+}
+
 // PeerLists implements [Neighbourhood].
 func (c *Client) PeerLists(ctx context.Context, req PeerListsRequest) (PeerListsResult, error) {
 	return ask[PeerListsResult](ctx, c, pathPeerLists, req)

@@ -54,6 +54,7 @@ func Handler(s Service) http.Handler {
 	handle(pathPeerKnown, short(plain(s.KnownPeers)))
 	handle(pathPeerLeave, short(named(s.LeavePeer)))
 	handle(pathPeerFind, short(named(s.FindCorpus)))
+	handle(pathPeerFollow, short(s.FollowCorpus))
 	handle(pathPeerLists, short(s.PeerLists))
 	handle(pathNetworkKey, short(s.NetworkKey))
 	handle(pathPeerID, short(plain(s.PeerID)))

@@ -13,9 +13,25 @@ type Neighbourhood interface {
 	LeavePeer(ctx context.Context, peer string) (JoinResult, error)
 	// FindCorpus looks for peers that serve a corpus, named by its origin.
 	FindCorpus(ctx context.Context, origin string) (FindResult, error)
+	// FollowCorpus says whether a followed corpus, named by its origin, is to be
+	// brought up to date by itself, and returns all that are. An empty origin
+	// changes nothing.
+	FollowCorpus(ctx context.Context, req FollowRequest) (FollowResult, error)
 	// PeerLists returns the lists of who may connect, changed as the request
 	// says. Connections that they do not allow any more are closed.
 	PeerLists(ctx context.Context, req PeerListsRequest) (PeerListsResult, error)
+}
+
+// FollowRequest says whether a corpus is to be brought up to date by itself.
+type FollowRequest struct {
+	Origin string `json:"origin,omitempty"`
+	Off    bool   `json:"off,omitempty"`
+}
+
+// FollowResult lists the corpora that are brought up to date by themselves.
+type FollowResult struct {
+	Follow []string `json:"follow"`
+	All    bool     `json:"all"` // config.toml says so of every followed corpus
 }
 
 // FindResult lists peers that may serve a corpus, those of the owner's choice

@@ -35,6 +35,7 @@ const (
 	pathPeerKnown   = "/peer/known"
 	pathPeerLeave   = "/peer/leave"
 	pathPeerFind    = "/peer/find"
+	pathPeerFollow  = "/peer/follow"
 	pathPeerLists   = "/peer/lists"
 	pathAttach      = "/attach"
 	pathDetach      = "/detach"

@@ -28,6 +28,8 @@ type Store struct {
 	path  string      // absolute
 	doubt atomic.Bool // a write has failed on the write connection
 
+	changes atomic.Uint64 // transactions that were committed
+
 	witnesses atomic.Pointer[witnesses] // whose cosignatures are kept
 	now       func() time.Time          // the clock of cosignatures
 	filing    sync.Mutex                // held while evidence files are written; guards evidence
@@ -157,6 +159,10 @@ func settle(ctx context.Context, db *sql.DB, path string) error {
 	return nil
 }
 
+// Changes counts the write transactions that were committed since the store was
+// opened: who sees the same number twice has missed nothing.
+func (s *Store) Changes() uint64 { return s.changes.Load() }
+
 // update runs fn in a write transaction: all of it is durable when update
 // returns nil, none of it happened otherwise.
 func (s *Store) update(ctx context.Context, fn func(*sql.Tx) error) error {
@@ -166,6 +172,9 @@ func (s *Store) update(ctx context.Context, fn func(*sql.Tx) error) error {
 		}
 	}
 	err := within(ctx, s.write, fn)
+	if err == nil {
+		s.changes.Add(1)
+	}
 	var e sqlite3.Error
 	if errors.As(err, &e) && e.Code == sqlite3.ErrIoErr {
 		s.doubt.Store(true)
