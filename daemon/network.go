@@ -213,6 +213,9 @@ func (n *Node) Unsync(ctx context.Context, corpus string) (res api.UnsyncResult,
 	if errors.Is(err, peer.ErrOwn) {
 		return res, api.NewError(api.CodeUsage, err, "one follows the corpora of others alone; listings of one's own end with: arborist corpus withdraw NAME URI")
 	}
+	if err == nil {
+		_, err = n.FollowCorpus(ctx, api.FollowRequest{Origin: res.Corpus, Off: true})
+	}
 	return res, explain(err)
 }
 

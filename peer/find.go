@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -126,73 +127,51 @@ func (p *Peer) addrsOf(id libpeer.ID) []ma.Multiaddr {
 }
 
 // SyncFound is [Peer.Sync] from whoever serves the corpus: it finds them, and
-// asks one after the other until one of them brings the corpus up to date. Then
-// it asks the others for their heads, and goes on with one that has more, so
-// that nobody who serves an old head hides a newer one that somebody has.
+// asks all that can be reached at once, so that nobody who serves an old head or
+// nothing hides what somebody else has.
 func (p *Peer) SyncFound(ctx context.Context, origin string, progress func(Progress)) (SyncResult, error) {
 	return p.syncFound(ctx, SyncRequest{Corpus: origin, Progress: progress})
 }
 
 func (p *Peer) syncFound(ctx context.Context, req SyncRequest) (SyncResult, error) {
-	origin := req.Corpus
-	if req.Progress == nil {
-		req.Progress = func(Progress) {}
+	if req.Progress != nil {
+		req.Progress(Progress{Stage: "find"})
 	}
-	total := SyncResult{Origin: origin}
-	req.Progress(Progress{Stage: "find"})
-	found, err := p.Find(ctx, origin)
+	found, err := p.Find(ctx, req.Corpus)
 	if err != nil {
-		return total, err
+		return SyncResult{Origin: req.Corpus}, err
 	}
-	var failed error
-	synced := false
-	for _, f := range found {
-		if synced && !p.hasMore(ctx, f.Peer, origin, total.Size) {
-			continue
-		}
-		res, err := p.syncFrom(ctx, f, req)
-		total.Sources = append(total.Sources, res.Sources...)
-		total.Documents, total.Chunks, total.Bytes = total.Documents+res.Documents, total.Chunks+res.Chunks, total.Bytes+res.Bytes
-		total.Verified, total.Resumed, total.Size = total.Verified+res.Verified, max(total.Resumed, res.Resumed), max(total.Size, res.Size)
-		switch {
-		case err == nil:
-			synced = true
-		case final(ctx, err):
-			return total, err
-		default:
-			failed = errors.Join(failed, err)
-		}
+	if req.From, err = p.reachable(ctx, found); len(req.From) == 0 {
+		return SyncResult{Origin: req.Corpus}, fmt.Errorf("sync %s: %w: of %d peers none is reached: %w", req.Corpus, ErrNoProvider, len(found), err)
 	}
-	if synced {
-		return total, nil
+	res, err := p.SyncFrom(ctx, req)
+	if err != nil && !final(ctx, err) {
+		err = fmt.Errorf("%w among %d peers: %w", ErrNoProvider, len(req.From), err)
 	}
-	return total, fmt.Errorf("sync %s: %w: of %d peers none brought it: %w", origin, ErrNoProvider, len(found), failed)
+	return res, err
 }
 
-func (p *Peer) syncFrom(ctx context.Context, f Provider, req SyncRequest) (SyncResult, error) {
-	id, err := parsePeerID(f.Peer)
-	if err != nil {
-		return SyncResult{}, err
+// reachable connects to those who were found, all at once, and returns those
+// that it reaches, in their order and not more than one sync takes.
+func (p *Peer) reachable(ctx context.Context, found []Provider) (ids []string, failed error) {
+	failures := make([]error, len(found))
+	var dials sync.WaitGroup
+	for i, f := range found {
+		dials.Go(func() {
+			id, err := parsePeerID(f.Peer)
+			if err == nil {
+				err = p.reach(ctx, id)
+			}
+			failures[i] = err
+		})
 	}
-	if err := p.reach(ctx, id); err != nil {
-		return SyncResult{}, fmt.Errorf("connect to %s: %w", id, err)
+	dials.Wait()
+	for i, f := range found {
+		if failures[i] == nil && len(ids) < maxSources {
+			ids = append(ids, f.Peer)
+		}
 	}
-	req.From = []string{f.Peer}
-	return p.SyncFrom(ctx, req)
-}
-
-// hasMore asks a peer for its head: its word, which the sync then checks.
-func (p *Peer) hasMore(ctx context.Context, peer, origin string, size uint64) bool {
-	id, err := parsePeerID(peer)
-	if err != nil || p.reach(ctx, id) != nil {
-		return false
-	}
-	heads, err := p.HeadsOf(ctx, peer, []string{origin})
-	if err != nil || len(heads) != 1 || heads[0].Err != nil {
-		return false
-	}
-	head, err := p.Weigh(ctx, heads[0])
-	return err == nil && head.Size > size
+	return ids, errors.Join(failures...)
 }
 
 // final reports whether another source cannot help.
@@ -206,6 +185,5 @@ func final(ctx context.Context, err error) bool {
 		}
 	}
 	var fault *SourceError
-	return !errors.As(err, &fault) && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrNotConnected) &&
-		!errors.Is(err, ErrNoService) && !errors.Is(err, ErrRelayed) && !errors.Is(err, ErrSelf)
+	return !errors.As(err, &fault) && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrNotConnected)
 }
