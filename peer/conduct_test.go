@@ -10,6 +10,8 @@ import (
 	"time"
 
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+
+	"arborist/proof"
 )
 
 func infoOf(t testing.TB, p *Peer, id string) (Info, bool) {
@@ -180,5 +182,34 @@ func TestBytesAndCorporaOfAPeerAreListed(t *testing.T) {
 	}
 	if of.BytesOut < at.BytesIn || of.Joined || of.Score != 0 {
 		t.Errorf("at the publisher: %+v; the follower received %d", of, at.BytesIn)
+	}
+}
+
+// Between a change of the key and its arrival everywhere, honest peers serve
+// heads by a key that is not the pinned one.
+func TestAHeadByAnotherKeyIsNobodysFault(t *testing.T) {
+	a, b := newNode(t).up(listenTCP), newNode(t).up(nil)
+	a.publish("main", entriesOf(t, "doc:/x", 3, 300)...)
+	origin := a.origin("main")
+	b.sync(a.addr(), origin)
+	info, err := b.shared.Corpora().Lookup(t.Context(), origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := proof.NewSigner(origin, [32]byte{99})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note, err := proof.SignCheckpoint(proof.Checkpoint{Origin: origin, Size: 9, Root: info.Root}, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if _, err := b.peer.Weigh(t.Context(), PeerHead{Peer: a.id, Origin: origin, Note: note}); err == nil {
+			t.Fatal("a head by another key was taken")
+		}
+	}
+	if info, _ := infoOf(t, b.peer, a.id); info.Score != 0 || !info.Connected {
+		t.Errorf("the peer that served it: %+v", info)
 	}
 }

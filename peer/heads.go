@@ -164,7 +164,18 @@ func (p *Peer) Weigh(ctx context.Context, h PeerHead) (head proof.Checkpoint, er
 	if err != nil {
 		return head, err
 	}
+	who, err := parsePeerID(h.Peer)
+	if err != nil {
+		return head, err
+	}
 	defer src.close()
+	src.faulted = func(err error) {
+		// A follower that lags behind a change of the key serves a head by the old
+		// one, and one that is ahead by the new one: nobody's fault.
+		if !errors.Is(err, ErrTampered) && !errors.Is(err, ErrKey) {
+			p.blame(who, weight(err))
+		}
+	}
 	s := &syncer{ctx: ctx, src: src, corpus: id, store: p.shared.Corpora()}
 	at := resource{kind: kindCheckpoint, corpus: id}
 	if s.known, err = s.store.Lookup(ctx, h.Origin); err != nil {
