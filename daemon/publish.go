@@ -52,9 +52,17 @@ type closingTarget interface {
 }
 
 // openTarget opens what --to names.
-func openTarget(_ context.Context, to string) (closingTarget, error) {
+func openTarget(ctx context.Context, to string) (closingTarget, error) {
+	if strings.HasPrefix(to, "s3://") {
+		b, err := target.OpenS3(ctx, to)
+		if err != nil {
+			return nil, api.NewError(api.CodeUnavailable, fmt.Errorf("publish: %w", err),
+				"see that the bucket is there, and AWS_ENDPOINT_URL, AWS_REGION and credentials in the environment or ~/.aws/credentials of whoever runs the daemon, or this command")
+		}
+		return b, nil
+	}
 	if !filepath.IsAbs(to) {
-		return nil, api.NewError(api.CodeUsage, fmt.Errorf("publish to %.200q: not the whole path of a folder", to), "")
+		return nil, api.NewError(api.CodeUsage, fmt.Errorf("publish to %.200q: neither a folder nor s3://BUCKET/PREFIX", to), "")
 	}
 	f, err := target.OpenFolder(strings.TrimSuffix(to, "/"))
 	if err != nil {

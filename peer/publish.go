@@ -87,7 +87,7 @@ type publisher struct {
 	id     CorpusID
 	head   proof.Checkpoint
 
-	first  uint64 // bundle that is looked at first
+	first uint64 // bundle that is looked at first
 
 	mu     sync.Mutex
 	result PublishResult

@@ -534,7 +534,7 @@ type SyncResult struct {
 }
 
 // PublishRequest asks to write a corpus as files. To is the whole path of a
-// folder, or s3://BUCKET/PREFIX, or gs://BUCKET/PREFIX.
+// folder, or s3://BUCKET/PREFIX.
 type PublishRequest struct {
 	Corpus    string `json:"corpus"`
 	To        string `json:"to"`
