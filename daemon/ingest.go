@@ -28,10 +28,17 @@ func (n *Node) Add(ctx context.Context, req api.AddRequest, fn api.ProgressFunc)
 	if err != nil {
 		return res, err
 	}
+	if !req.Private {
+		sink = &wallWatch{Sink: sink, private: n.private.File(), count: &res.AlsoPrivate}
+		res.Warnings = append(res.Warnings, sameNames(req)...)
+	}
 	for _, path := range req.Paths {
 		src, err := addSource(path, req)
 		if err != nil {
 			return res, err
+		}
+		if d, ok := src.(*source.Directory); ok {
+			d.Skip = func(string) { res.Skipped++ }
 		}
 		report, err := n.run(ctx, src, sink, fn, res)
 		addReport(&res, report)
@@ -161,6 +168,7 @@ func addReport(res *api.AddResult, r ingest.Report) {
 	res.New += r.New
 	res.Unchanged += r.Unchanged
 	res.Superseded += r.Superseded
+	res.Known += r.Known
 	res.Bytes += r.Bytes
 	for _, f := range r.Failed {
 		res.Failed = append(res.Failed, api.Failure{URI: f.URI, Error: f.Err.Error()})

@@ -142,6 +142,8 @@ func (r *Report) count(e document.Entry, o document.Outcome) {
 	}
 	if o.Superseded != (document.Root{}) {
 		r.Superseded++
+	} else if !o.New && !o.Unchanged {
+		r.Known++
 	}
 }
 

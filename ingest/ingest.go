@@ -108,6 +108,7 @@ type Report struct {
 	New        int   // content that the store did not have
 	Unchanged  int   // content and location were there already
 	Superseded int   // took the place of another version at their URI
+	Known      int   // content that the store had, at a place that was empty
 	Bytes      int64 // of canonical text
 	// Failed lists the documents that could not be ingested, at most
 	// Config.MaxFailures of them; Unlisted counts those beyond.

@@ -67,10 +67,22 @@ func (a *app) added(res api.AddResult) error {
 	for _, f := range res.Failed {
 		a.note("failed: %s: %s", f.URI, f.Error)
 	}
+	for _, w := range res.Warnings {
+		a.note("warning: %s", w)
+	}
+	if n := res.AlsoPrivate; n > 0 {
+		a.note("warning: %s of these, which the private crawl db holds too, can be read by peers now", plural(n, "document"))
+	}
 	err := a.emit(res, func(l *lines) {
 		l.printf("%s in %s (%s): %d new, %d unchanged, %d superseded, %d failed",
 			plural(res.Documents, "document"), plural(res.Chunks, "chunk"), byteSize(res.Bytes),
 			res.New, res.Unchanged, res.Superseded, len(res.Failed))
+		if res.Known > 0 {
+			l.printf("%s stored already, now at another URI too", plural(res.Known, "document"))
+		}
+		if res.Skipped > 0 {
+			l.printf("%s skipped: of no kind that is read, or links", plural(res.Skipped, "file"))
+		}
 	})
 	switch {
 	case err != nil || len(res.Failed) == 0:

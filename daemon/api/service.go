@@ -159,8 +159,14 @@ type AddResult struct {
 	New        int       `json:"new"`
 	Unchanged  int       `json:"unchanged"`
 	Superseded int       `json:"superseded"`
+	Known      int       `json:"known"`   // content that was stored already, at a URI that was free
+	Skipped    int       `json:"skipped"` // files of folders that are of no kind that is read, and links
 	Bytes      int64     `json:"bytes"`
 	Failed     []Failure `json:"failed"`
+	// AlsoPrivate counts documents that went into a corpus and that the private
+	// crawl db holds too: peers can read their text now.
+	AlsoPrivate int      `json:"also_private"`
+	Warnings    []string `json:"warnings,omitempty"`
 }
 
 // A Failure is one document that could not be ingested.

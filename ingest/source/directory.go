@@ -55,6 +55,10 @@ type Directory struct {
 	// the file. No more of a path of this machine goes into a shared corpus.
 	BaseURI string
 	MaxFile int64 // largest file that is read, in bytes; 0: 64 MiB
+	// Skip, if not nil, is told the URI that each file of a folder would have that
+	// is not read, because of its name or because it is a link; not of those that
+	// start with a dot.
+	Skip func(uri string)
 }
 
 var _ ingest.Source = Directory{}
@@ -95,7 +99,7 @@ func (d Directory) Documents(ctx context.Context, emit func(ingest.Raw) error, f
 		return fmt.Errorf("open %s: %w", d.Path, reason(err))
 	}
 	defer root.Close()
-	w := walk{root: root, base: d.base(folder), limit: d.MaxFile, emit: emit, fail: fail}
+	w := walk{root: root, base: d.base(folder), limit: d.MaxFile, emit: emit, fail: fail, skip: d.Skip}
 	if w.limit <= 0 {
 		w.limit = document.MaxBytes
 	}

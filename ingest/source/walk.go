@@ -28,6 +28,7 @@ type walk struct {
 	limit int64  // bytes of a file
 	emit  func(ingest.Raw) error
 	fail  func(uri string, err error)
+	skip  func(uri string) // may be nil
 }
 
 func (w walk) uri(p string) string {
@@ -87,6 +88,8 @@ func (w walk) list(ctx context.Context, p string) ([]string, error) {
 				names = append(names, e.Name()+"/")
 			case e.Type().IsRegular() && mediaType(e.Name()) != "":
 				names = append(names, e.Name())
+			case w.skip != nil:
+				w.skip(w.uri(path.Join(p, e.Name())))
 			}
 		}
 		if err != nil {
