@@ -123,7 +123,7 @@ func TestPagesOfAnArchiveAreRead(t *testing.T) {
 		record("response", s+"nochunks", ok("<p>whole", "Transfer-Encoding: chunked")),
 		record("response", s+"hidden", ok("<p>x", "X-Robots-Tag: noindex, nofollow")),
 		record("response", s+"meta", ok("<meta name=robots content='NOINDEX'><p>x")),
-		record("response", s+"other", ok("<p>other bot", "X-Robots-Tag: otherbot: noindex")),
+		record("response", s+"other", ok("<p>other bot", "X-Robots-Tag: otherbot: nofollow, noindex")),
 		record("resource", s+"res", "<p>resource", "Content-Type: text/html"),
 		record("conversion", s+"conv", "converted", "Content-Type: text/plain"),
 		record("metadata", s+"m", "a: b", "Content-Type: application/warc-fields"),
@@ -202,6 +202,7 @@ func TestAnArchiveIsReadUpToItsCut(t *testing.T) {
 	for name, header := range map[string]string{
 		"endless line":    "WARC/1.0\r\nX: " + strings.Repeat("a", 100<<10),
 		"endless header":  "WARC/1.0\r\n" + strings.Repeat("X: a\r\n", 10_000),
+		"long line":       "WARC/1.0\r\nX: " + strings.Repeat("a", 100<<10) + "\r\nContent-Length: 0\r\n\r\n\r\n\r\n",
 		"no length":       "WARC/1.0\r\nWARC-Type: response\r\n\r\nabc",
 		"negative length": "WARC/1.0\r\nContent-Length: -5\r\n\r\nabc",
 		"no header line":  "WARC/1.0\r\nnonsense\r\n\r\n",
