@@ -12,7 +12,7 @@ ARB     := $(BIN)/arborist
 CONCURRENT := ./ingest ./ingest/source ./shard/... ./crawl/... ./peer/... ./daemon/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race crash bench sim lint fmt crawl-ingest recrawl-check crawl-textbooks textbook crawl-textbooks-stats query
+.PHONY: help build demo test race crash bench bench-crawl sim lint fmt crawl-ingest recrawl-check crawl-textbooks textbook crawl-textbooks-stats query
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16

@@ -3,7 +3,6 @@ package crawldb
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -120,37 +119,44 @@ func (c *Crawl) Add(ctx context.Context, links []frontier.Link) error {
 }
 
 // A waiting entry rises to a lower depth; a settled one stays as it is.
-const addSQL = `INSERT INTO frontier (crawl, url, depth, chain, trail, state, status, class, reason)
-	SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, 0, 0, '', '' FROM json_each(?2) WHERE true ORDER BY key
+const addSQL = `INSERT INTO frontier (crawl, url, depth, chain, trail, state, status, class, reason) VALUES (?, ?, ?, ?, ?, 0, 0, '', '')
 	ON CONFLICT (crawl, url) DO UPDATE SET depth = excluded.depth, chain = excluded.chain, trail = excluded.trail
 	WHERE state = 0 AND excluded.depth < frontier.depth`
 
 // What is known already keeps the page that it was found on first.
-const referSQL = `INSERT INTO referrers (entry, page) SELECT f.id, ?3 FROM json_each(?2) j
-	JOIN frontier f ON f.crawl = ?1 AND f.url = j.value ->> 0 WHERE f.id <> ?3 ON CONFLICT DO NOTHING`
+const referSQL = `INSERT INTO referrers (entry, page) SELECT id, ?3 FROM frontier WHERE crawl = ?1 AND url = ?2 AND id <> ?3 ON CONFLICT DO NOTHING`
 
-// add adds links of a page, 0 where they are of none.
-func (c *Crawl) add(tx *sql.Tx, links []frontier.Link, page int64) error {
-	rows := make([][4]any, 0, len(links))
+// add adds links of a page, 0 where they are of none. It runs a statement for
+// each link: given all of them as one list in JSON, SQLite took time in the
+// square of their number.
+func (c *Crawl) add(tx *sql.Tx, links []frontier.Link, page int64) (err error) {
+	var insert, refer *sql.Stmt
 	for _, l := range links {
 		// A redirect brings a trail, which the entry is to have.
 		if len(l.Trail) == 0 && c.known.has(l.URL, l.Depth) {
 			continue
 		}
-		rows = append(rows, [4]any{l.URL, l.Depth, l.Chain, strings.Join(l.Trail, "\n")})
+		if insert == nil {
+			if insert, err = tx.Prepare(addSQL); err != nil {
+				return err
+			}
+			defer insert.Close()
+			if refer, err = tx.Prepare(referSQL); err != nil {
+				return err
+			}
+			defer refer.Close()
+		}
+		if _, err := insert.Exec(c.id, l.URL, l.Depth, l.Chain, strings.Join(l.Trail, "\n")); err != nil {
+			return err
+		}
+		if page == 0 {
+			continue
+		}
+		if _, err := refer.Exec(c.id, l.URL, page); err != nil {
+			return err
+		}
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return err
-	}
-	if _, err = tx.Exec(addSQL, c.id, string(list)); err != nil || page == 0 {
-		return err
-	}
-	_, err = tx.Exec(referSQL, c.id, string(list), page)
-	return err
+	return nil
 }
 
 // originSQL is [frontier.Origin] of an entry, as the index has it.
