@@ -66,7 +66,7 @@ func child(args []string) error {
 }
 
 func TestAKilledCrawlIsResumedPageExact(t *testing.T) {
-	const pages, least = 160, 20 // kills at random points
+	const pages, least = 420, 20 // kills at random points
 	for _, mode := range []string{"polite", "fast"} {
 		t.Run(mode, func(t *testing.T) {
 			s := tree(pages)
@@ -86,7 +86,7 @@ func TestAKilledCrawlIsResumedPageExact(t *testing.T) {
 				}
 				done := make(chan error, 1)
 				go func() { done <- cmd.Wait() }()
-				for after := s0 + 2 + rand.IntN(8); !ended; {
+				for after := s0 + 2 + rand.IntN(25); !ended; {
 					select {
 					case err := <-done:
 						if err != nil {
