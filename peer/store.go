@@ -42,6 +42,8 @@ type storer struct {
 	entries []document.Entry
 	lines   [][]byte
 	bytes   int
+
+	stored, storedBytes int // by earlier steps
 }
 
 // run stores everything that the fetcher brings. What came before a fault is
@@ -130,7 +132,9 @@ func (st *storer) take(it *item) error {
 	if len(st.entries)%reportEvery == 0 {
 		st.report()
 	}
-	if len(st.entries) >= batchDocuments || st.bytes >= batchBytes {
+	// Steps grow with what is stored: a kill never loses much more than that.
+	documents := min(max(st.stored, waitDocuments), batchDocuments)
+	if len(st.entries) >= documents || st.bytes >= min(max(st.storedBytes, waitBytes), batchBytes) {
 		return st.flush()
 	}
 	return nil
@@ -163,6 +167,7 @@ func (st *storer) flush() error {
 			}
 		}
 	}
+	st.stored, st.storedBytes = st.stored+len(st.entries), st.storedBytes+st.bytes
 	clear(st.entries)
 	st.entries, st.bytes = st.entries[:0], 0
 	return st.give()
