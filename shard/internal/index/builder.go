@@ -202,7 +202,7 @@ func (b *Builder) inOrder() []uint32 {
 // these sizes: most of the words of the next passages are in it already.
 const (
 	keptTerms       = 1 << 17
-	keptOccurrences = 1 << 19
+	keptOccurrences = 1 << 20
 )
 
 // Reset forgets passages that were not written.
