@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -55,6 +56,13 @@ func (f *fakeFollowing) size() uint64 {
 	return f.info.Size
 }
 
+// asks returns whom it has asked so far, in order.
+func (f *fakeFollowing) asks() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.asked)
+}
+
 // followed runs fn beside a follower of a corpus with 3 records, in fake time.
 func followed(t *testing.T, follows bool, fn func(*testing.T, *fakeFollowing, *follower)) {
 	t.Helper()
@@ -79,26 +87,26 @@ func TestAHeadThatWasHeardOfIsFetchedUntilItIsThere(t *testing.T) {
 		fake.has["b"] = 3 // it has heard of 4 and has it in a while
 		f.announced("them/main", "b", 4)
 		time.Sleep(10 * time.Second)
-		if fake.size() != 3 || len(fake.asked) < 3 || len(fake.asked) > 6 {
-			t.Errorf("after 10 s: %d records, asked %q", fake.size(), fake.asked)
+		if fake.size() != 3 || len(fake.asks()) < 3 || len(fake.asks()) > 6 {
+			t.Errorf("after 10 s: %d records, asked %q", fake.size(), fake.asks())
 		}
 		fake.mu.Lock()
 		fake.has["b"] = 4
 		fake.mu.Unlock()
 		time.Sleep(followMost)
-		n := len(fake.asked)
+		n := len(fake.asks())
 		if fake.size() != 4 {
 			t.Errorf("%d records, want 4", fake.size())
 		}
 		time.Sleep(time.Hour)
-		if len(fake.asked) != n {
-			t.Errorf("it is asked on: %q", fake.asked[n:])
+		if len(fake.asks()) != n {
+			t.Errorf("it is asked on: %q", fake.asks()[n:])
 		}
 		// What is here already is not asked for.
 		f.announced("them/main", "b", 4)
 		time.Sleep(time.Minute)
-		if len(fake.asked) != n {
-			t.Errorf("asked for what is here: %q", fake.asked[n:])
+		if len(fake.asks()) != n {
+			t.Errorf("asked for what is here: %q", fake.asks()[n:])
 		}
 	})
 }
@@ -109,7 +117,7 @@ func TestAnotherPeerIsFoundWhereTheFirstIsGone(t *testing.T) {
 		f.announced("them/main", "gone", 4)
 		time.Sleep(time.Minute)
 		if fake.size() != 5 {
-			t.Errorf("%d records, asked %q", fake.size(), fake.asked)
+			t.Errorf("%d records, asked %q", fake.size(), fake.asks())
 		}
 	})
 }
@@ -121,8 +129,8 @@ func TestAHeadThatNobodyServesEndsTheAsking(t *testing.T) {
 			f.announced("them/main", "liar", 1<<30)
 		}
 		time.Sleep(24 * time.Hour)
-		if len(fake.asked) > 2*followTries {
-			t.Errorf("asked %d times", len(fake.asked))
+		if len(fake.asks()) > 2*followTries {
+			t.Errorf("asked %d times", len(fake.asks()))
 		}
 	})
 }
@@ -131,8 +139,8 @@ func TestNothingIsFetchedUnlessTheOwnerSaysSo(t *testing.T) {
 	followed(t, false, func(t *testing.T, fake *fakeFollowing, f *follower) {
 		f.announced("them/main", "b", 4)
 		time.Sleep(time.Hour)
-		if len(fake.asked) != 0 {
-			t.Errorf("asked %q", fake.asked)
+		if len(fake.asks()) != 0 {
+			t.Errorf("asked %q", fake.asks())
 		}
 	})
 }
