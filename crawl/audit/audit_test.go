@@ -75,7 +75,7 @@ func TestTheOrderOfWhatIsKeptDoesNotMatter(t *testing.T) {
 // are: the work must not grow with their square.
 func TestTheFrameOfASiteIsNoOverlap(t *testing.T) {
 	var documents []Document
-	for i := range 20_000 {
+	for i := range 5_000 {
 		documents = append(documents, doc(fmt.Sprintf("/%d", i), "T", 100, "frame", fmt.Sprint(i)))
 	}
 	if r := New(nil, documents, nil); r.Totals.Overlaps != 0 {

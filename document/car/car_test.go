@@ -239,6 +239,7 @@ func TestLyingArchivesAreRefused(t *testing.T) {
 		"no chunks":                      archive(with(func(m *manifest) { m.chunks = nil }), header),
 		"a chunk twice":                  archive(with(func(m *manifest) { m.chunks = []link{m.chunks[0], m.chunks[0]} }), chunk, header),
 		"a node as a chunk":              archive(with(func(m *manifest) { m.chunks = []link{linkTo(codecRaw, []byte{1, 2})} }), []byte{1, 2}, header),
+		"a chunk behind another byte":    archive(with(func(m *manifest) { m.chunks = []link{linkTo(codecRaw, append([]byte{1}, chunk[1:]...))} }), append([]byte{1}, chunk[1:]...), header),
 		"a chunk that is not there":      archive(m, header),
 		"a header that is not there":     archive(m, chunk),
 		"a header that is none":          archive(with(func(m *manifest) { m.header = linkTo(codecRaw, chunk) }), chunk),
