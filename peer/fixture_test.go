@@ -31,6 +31,7 @@ type node struct {
 	peer    *Peer
 	id      string
 	signers map[string]*proof.Signer
+	rotated byte // keys that were made after the first ones
 }
 
 func newNode(t testing.TB) *node {

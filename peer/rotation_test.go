@@ -11,7 +11,8 @@ import (
 func (n *node) nextKey(name string) (old, next *proof.Signer) {
 	n.t.Helper()
 	old = n.signer(name)
-	next = keyOf(n.t, n.origin(name), byte(40+len(n.signers)), old.Name()[len(old.Name())-1], old.Verifier().String()[len(old.Verifier().String())-2])
+	n.rotated++
+	next = keyOf(n.t, n.origin(name), 40, n.rotated, n.id[10], n.id[20])
 	if _, err := n.shared.Corpora().Rotate(n.t.Context(), n.origin(name), old, next); err != nil {
 		n.t.Fatal(err)
 	}
