@@ -44,7 +44,8 @@ type Peer struct {
 }
 
 // New starts a node over the shared store, which stays the caller's and must
-// outlive it. It listens and serves when New returns; it dials nobody.
+// outlive it. It listens and serves when New returns. It dials nobody but those that
+// cfg names or lets it look for: relays, joined peers, the directory, the local network.
 func New(cfg Config, shared *shard.Shared) (*Peer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
