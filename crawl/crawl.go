@@ -39,6 +39,10 @@
 // that were waiting are fetched. Only a request whose answer had not been
 // committed is made again.
 //
+// Nobody can tell a kill from a page that ends the program. So no page is given
+// up for it: one that was being stored at more than one end is stored last, by
+// itself ([Crawler.Ingest]), and if it does end the program it holds up no other.
+//
 // # Privacy
 //
 // Whatever a crawl brings goes to [Private] alone. Package peer imports

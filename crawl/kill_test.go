@@ -10,11 +10,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"arborist/crawl/internal/frontier"
 	"arborist/ingest"
+	"arborist/ingest/extract"
+	"arborist/internal/arbtest/site"
 )
 
 // childEnv holds the arguments of a crawl in a process of its own, which a
@@ -40,20 +44,32 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child goes on with a crawl, or begins it.
+// child goes on with a crawl, or begins it. It says so on standard output. In
+// mode "bomb" the page /p7 ends the program whenever it is read.
 func child(args []string) error {
 	p, err := OpenPrivate(args[0])
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	cfg := Config{Seed: args[1], Depth: 99, Store: p, Resume: true, AllowNets: loopback, Delay: 2 * time.Millisecond, Fast: args[2] == "fast"}
+	fmt.Println("open")
+	cfg := Config{Seed: args[1], Depth: 99, Store: p, Resume: true, AllowNets: loopback, Delay: 2 * time.Millisecond, Fast: args[2] != "polite"}
+	storing := ingest.Config{BatchWait: 20 * time.Millisecond}
+	if args[2] == "bomb" {
+		storing.BatchWait = time.Hour // nothing is stored by chance before the end
+		storing.Extract = func(ctx context.Context, contentType, uri string, body []byte) (extract.Text, error) {
+			if strings.HasSuffix(uri, "/p7") {
+				os.Exit(bombed)
+			}
+			return extract.Extract(ctx, contentType, uri, body)
+		}
+	}
 	for {
 		c, err := New(cfg, nil)
 		if err != nil {
 			return err
 		}
-		report, _, err := c.Ingest(context.Background(), ingest.Config{BatchWait: 20 * time.Millisecond}, nil)
+		report, _, err := c.Ingest(context.Background(), storing, nil)
 		if errors.Is(err, ErrNothingToResume) {
 			cfg.Resume = false
 			continue
@@ -65,52 +81,105 @@ func child(args []string) error {
 	}
 }
 
+// bombed is the exit code of a child that a page has ended.
+const bombed = 66
+
+// start starts a child and waits until it has the store open, or has ended.
+func start(t *testing.T, path, seed, mode string) (kill func(), ended chan error) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+path+"|"+seed+"|"+mode)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.Read(make([]byte, 1))
+	ended = make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	return func() { cmd.Process.Kill() }, ended
+}
+
+// runUntilKilled goes on with a crawl and kills it: after some requests, or, one
+// time in three, within moments. It reports whether the crawl ended before.
+func runUntilKilled(t *testing.T, s *site.Site, path, seed, mode string) bool {
+	t.Helper()
+	enough := len(s.Targets()) + 2 + rand.IntN(18)
+	kill, ended := start(t, path, seed, mode)
+	moment := make(<-chan time.Time)
+	if rand.IntN(3) == 0 {
+		moment = time.After(time.Duration(rand.IntN(20_000)) * time.Microsecond)
+	}
+	for len(s.Targets()) < enough {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return true
+		case <-moment:
+			enough = 0
+		case <-time.After(200 * time.Microsecond):
+		}
+	}
+	kill()
+	return <-ended == nil
+}
+
+// durablePages gives the paths of the pages that a killed crawl has kept.
+func durablePages(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	p, err := OpenPrivate(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	rows, err := p.File().Reader().Query("SELECT url FROM frontier WHERE state IN (?, ?)", frontier.Fetched, frontier.Done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	durable := map[string]bool{}
+	for rows.Next() {
+		var u string
+		if err := rows.Scan(&u); err != nil {
+			t.Fatal(err)
+		}
+		durable[u[strings.LastIndexByte(u, '/'):]] = true
+	}
+	return durable
+}
+
+// The server's log of a crawl that is killed at random points, within moments
+// of its start too: no page is asked for once it is durable, and in the end none
+// is missing. What was on its way at a kill is asked for again: whether it was
+// answered is known to the server alone.
 func TestAKilledCrawlIsResumedPageExact(t *testing.T) {
-	const pages, least = 420, 20 // kills at random points
-	for _, mode := range []string{"polite", "fast"} {
+	const least = 20 // kills
+	for mode, atOnce := range map[string]int{"polite": 1, "fast": 3 * runtime.NumCPU()} {
 		t.Run(mode, func(t *testing.T) {
+			pages := map[string]int{"polite": 170, "fast": 100}[mode]
 			s := tree(pages)
 			seed := s.Start(t) + "/"
 			path := filepath.Join(t.TempDir(), "web.db")
-			// The last request before each kill: its answer may not have been
-			// committed. In fast mode that holds for as many as are in flight.
-			mayRepeat := map[string]int{}
-			kills := 0
+			kills, logged := 0, 0
+			durable := map[string]bool{}
 			for ended := false; !ended; {
-				s0 := len(s.Targets())
-				cmd := exec.Command(os.Args[0])
-				cmd.Env = append(os.Environ(), childEnv+"="+path+"|"+seed+"|"+mode)
-				cmd.Stderr = os.Stderr
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
+				if ended = runUntilKilled(t, s, path, seed, mode); !ended {
+					kills++
 				}
-				done := make(chan error, 1)
-				go func() { done <- cmd.Wait() }()
-				for after := s0 + 2 + rand.IntN(25); !ended; {
-					select {
-					case err := <-done:
-						if err != nil {
-							t.Fatal(err)
-						}
-						ended = true
-						continue
-					case <-time.After(200 * time.Microsecond):
-					}
-					if len(s.Targets()) >= after {
-						kills++
-						cmd.Process.Kill()
-						<-done
-						break
+				log := s.Targets()
+				for _, target := range log[logged:] {
+					if durable[target] {
+						t.Errorf("after %d kills, %s was asked for although it was durable", kills, target)
 					}
 				}
+				logged, durable = len(log), durablePages(t, path)
 				if kills > 400 {
 					t.Fatal("it does not come to an end")
-				}
-				if ended {
-					break
-				}
-				if run := s.Targets()[s0:]; len(run) > 0 {
-					mayRepeat[run[len(run)-1]]++
 				}
 			}
 			if kills < least {
@@ -118,16 +187,12 @@ func TestAKilledCrawlIsResumedPageExact(t *testing.T) {
 			}
 			repeated := 0
 			for target, n := range counts(s.Targets()) {
-				if target == robotsTxt {
-					continue
-				}
-				repeated += n - 1
-				if mode == "polite" && n > 1+mayRepeat[target] {
-					t.Errorf("%s was requested %d times", target, n)
+				if target != robotsTxt {
+					repeated += n - 1
 				}
 			}
-			if repeated > kills*3*runtime.NumCPU() {
-				t.Errorf("%d requests were made again after %d kills", repeated, kills)
+			if repeated > kills*atOnce {
+				t.Errorf("%d requests were made again after %d kills, with %d at once", repeated, kills, atOnce)
 			}
 			p := openPrivate(t, path)
 			equal(t, "documents", currentURIs(t, p), treePaths(pages))
@@ -139,6 +204,36 @@ func TestAKilledCrawlIsResumedPageExact(t *testing.T) {
 			}
 			t.Logf("%d kills, %d of %d requests were made again", kills, repeated, pages)
 		})
+	}
+}
+
+// A page that ends the program each time costs the crawl that page alone, and
+// no number of ends costs it the page.
+func TestAPageThatEndsTheProgramHoldsUpNoOther(t *testing.T) {
+	const pages = 30
+	s := tree(pages)
+	seed := s.Start(t) + "/"
+	path := filepath.Join(t.TempDir(), "web.db")
+	for range 12 {
+		_, ended := start(t, path, seed, "bomb")
+		var exit *exec.ExitError
+		if err := <-ended; !errors.As(err, &exit) || exit.ExitCode() != bombed {
+			t.Fatalf("the program ended with %v", err)
+		}
+	}
+	p := openPrivate(t, path)
+	others := slices.DeleteFunc(treePaths(pages), func(path string) bool { return path == "/p7" })
+	equal(t, "documents", currentURIs(t, p), others)
+	p.Close()
+	if _, ended := start(t, path, seed, "fast"); <-ended != nil {
+		t.Fatal("it did not end well although the page does no harm any more")
+	}
+	equal(t, "documents", currentURIs(t, openPrivate(t, path)), treePaths(pages))
+	for target, n := range counts(s.Targets()) {
+		// The first end may have come while answers were on their way.
+		if target != robotsTxt && n > 2 {
+			t.Errorf("%s was requested %d times", target, n)
+		}
 	}
 }
 

@@ -87,12 +87,49 @@ func (p *Private) begin(ctx context.Context, seed string, depth int, resume bool
 // second report lists. Errors are those of [Crawler.Documents] and
 // [ingest.Run]; what was stored until then is in the reports.
 func (c *Crawler) Ingest(ctx context.Context, cfg ingest.Config, progress func(ingest.Progress)) (Report, ingest.Report, error) {
+	if c.close != nil {
+		defer c.close()
+	}
 	if c.cfg.Store == nil {
 		return Report{}, ingest.Report{}, errors.New("ingest crawl: no store was given")
 	}
+	kept, err := c.begin(ctx)
+	if err != nil {
+		return Report{}, ingest.Report{}, err
+	}
+	defer kept.Release()
 	sink := &collapsing{Private: c.cfg.Store, seen: map[document.Root]struct{}{}}
-	stored, err := ingest.Run(ctx, c, sink, cfg, progress)
+	site := pages(func(ctx context.Context, emit func(ingest.Raw) error) error { return c.crawl(ctx, kept, emit) })
+	stored, err := ingest.Run(ctx, site, sink, cfg, progress)
+	err = errors.Join(err, c.settle(ctx, stored))
+	if err == nil {
+		var last ingest.Report
+		last, err = ingest.Run(ctx, pages(kept.SetApart), sink, alone(cfg), nil)
+		err = errors.Join(err, c.settle(ctx, last))
+		stored.Add(last)
+	}
 	c.report.Collapsed = sink.collapsed
+	return c.report, stored, err
+}
+
+// pages is a source of pages that come in whole.
+type pages func(ctx context.Context, emit func(ingest.Raw) error) error
+
+// Documents implements [ingest.Source].
+func (p pages) Documents(ctx context.Context, emit func(ingest.Raw) error, _ func(string, error)) error {
+	return p(ctx, emit)
+}
+
+// alone has each document stored before the next is looked at.
+func alone(cfg ingest.Config) ingest.Config {
+	cfg.InFlight = 1
+	return cfg
+}
+
+// settle notes what came of a run beside its documents: stored pages that this
+// crawl found gone, and pages that can never become documents.
+func (c *Crawler) settle(ctx context.Context, stored ingest.Report) error {
+	ctx = context.WithoutCancel(ctx)
 	var urls []string
 	for _, f := range stored.Failed {
 		// What failed because the run was ending is tried again on resume.
@@ -100,14 +137,11 @@ func (c *Crawler) Ingest(ctx context.Context, cfg ingest.Config, progress func(i
 			urls = append(urls, f.URI)
 		}
 	}
-	// Pages that are stored, and that this crawl found gone, are marked.
-	if marked, e := c.cfg.Store.db.MarkGone(context.WithoutCancel(ctx), c.gone); e != nil {
-		err = errors.Join(err, e)
-	} else {
-		c.report.Gone = marked
-	}
+	marked, err := c.cfg.Store.db.MarkGone(ctx, c.gone)
+	c.report.Gone += marked
+	c.gone = nil
 	if len(urls) > 0 {
-		err = errors.Join(err, c.cfg.Store.db.Unreadable(context.WithoutCancel(ctx), urls))
+		err = errors.Join(err, c.cfg.Store.db.Unreadable(ctx, urls))
 	}
-	return c.report, stored, err
+	return err
 }

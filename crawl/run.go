@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"arborist/crawl/fetch"
+	"arborist/crawl/internal/crawldb"
 	"arborist/crawl/internal/frontier"
 	"arborist/ingest"
 )
@@ -42,11 +43,37 @@ type run struct {
 // are [*SeedError], [*HostDownError], [ErrNothingToResume], [ErrOtherCrawl],
 // [ErrBusy], those of the store and of emit, and the context's. Single pages
 // that fail are in the [Report] and end nothing; fail is not called.
+//
+// With a store, [Crawler.Ingest] is the way: it alone comes back to the pages
+// that were being stored when the program ended more than once.
 func (c *Crawler) Documents(ctx context.Context, emit func(ingest.Raw) error, _ func(uri string, err error)) error {
 	if c.close != nil {
 		defer c.close()
 	}
+	kept, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if kept != nil {
+		defer kept.Release()
+	}
+	return c.crawl(ctx, kept, emit)
+}
+
+// begin claims the frontier in the store; it is nil where there is no store.
+func (c *Crawler) begin(ctx context.Context) (*crawldb.Crawl, error) {
 	c.report = Report{}
+	switch {
+	case c.cfg.Store != nil:
+		return c.cfg.Store.begin(ctx, c.seed.String(), c.cfg.Depth, c.cfg.Resume)
+	case c.cfg.Resume:
+		return nil, fmt.Errorf("crawl %s: %w: a crawl can only be resumed where its pages are kept", c.seed, ErrNothingToResume)
+	}
+	return nil, nil
+}
+
+// crawl goes through the site, by the frontier that is kept or one in memory.
+func (c *Crawler) crawl(ctx context.Context, kept *crawldb.Crawl, emit func(ingest.Raw) error) error {
 	r := &run{
 		c: c, emit: emit, report: &c.report,
 		gate:  newGate(c.fetcher, c.parser, c.cfg),
@@ -55,11 +82,9 @@ func (c *Crawler) Documents(ctx context.Context, emit func(ingest.Raw) error, _ 
 		lanes: map[string]*lane{},
 		busy:  map[string]int{},
 	}
-	release, err := r.open(ctx)
-	if err != nil {
+	if err := r.open(ctx, kept); err != nil {
 		return err
 	}
-	defer release()
 	defer func() {
 		c.report.Requests, c.report.Collapsed = int(r.gate.requests.Load()), r.twins.collapsed
 		c.report.Traps = r.traps.notes()
@@ -75,35 +100,20 @@ func (c *Crawler) Documents(ctx context.Context, emit func(ingest.Raw) error, _ 
 }
 
 // open sets up the frontier and hands on what an earlier run left behind.
-func (r *run) open(ctx context.Context) (release func(), err error) {
-	release = func() {}
-	if r.c.cfg.Store == nil {
-		if r.c.cfg.Resume {
-			return nil, fmt.Errorf("crawl %s: %w: a crawl can only be resumed where its pages are kept", r.c.seed, ErrNothingToResume)
-		}
+func (r *run) open(ctx context.Context, kept *crawldb.Crawl) error {
+	if kept == nil {
 		r.frontier = frontier.NewMemory(r.c.seed.String())
-		return release, nil
+		return nil
 	}
-	kept, err := r.c.cfg.Store.begin(ctx, r.c.seed.String(), r.c.cfg.Depth, r.c.cfg.Resume)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			kept.Release()
-		}
-	}()
 	r.frontier, r.keeps = kept, true
-	if r.c.cfg.Resume {
-		if err := kept.Recall(ctx, r.recall); err != nil {
-			return nil, err
-		}
-		r.report.Earlier = r.report.Pages
-		if err := kept.Unstored(ctx, r.emit); err != nil {
-			return nil, err
-		}
+	if !r.c.cfg.Resume {
+		return nil
 	}
-	return kept.Release, nil
+	if err := kept.Recall(ctx, r.recall); err != nil {
+		return err
+	}
+	r.report.Earlier = r.report.Pages
+	return kept.Unstored(ctx, r.emit)
 }
 
 // recall takes in what an earlier run of the crawl came to.

@@ -116,6 +116,19 @@ type Report struct {
 	Unlisted int
 }
 
+// Add adds the report of a later run into the same sink.
+func (r *Report) Add(later Report) {
+	r.Documents += later.Documents
+	r.Chunks += later.Chunks
+	r.New += later.New
+	r.Unchanged += later.Unchanged
+	r.Superseded += later.Superseded
+	r.Known += later.Known
+	r.Bytes += later.Bytes
+	r.Failed = append(r.Failed, later.Failed...)
+	r.Unlisted += later.Unlisted
+}
+
 // A Failure is one document that could not be ingested, and why.
 type Failure struct {
 	URI string

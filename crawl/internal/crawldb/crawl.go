@@ -106,7 +106,7 @@ func (db *DB) claim(seed string) (*Crawl, error) {
 // Release lets the seed be crawled again. What was settled stays. That it is
 // called shows that no page brought the process down.
 func (c *Crawl) Release() {
-	// An error means that a page may be given up earlier than it might be.
+	// An error means that a page may be handed on later than it might be.
 	_ = c.forgive()
 	c.db.mu.Lock()
 	defer c.db.mu.Unlock()
@@ -274,7 +274,7 @@ func blob(b []byte) []byte {
 	return b
 }
 
-// forgive takes back that the crawl's pages were tried.
+// forgive takes back that the crawl's pages were handed on.
 func (c *Crawl) forgive() error {
 	const tried = "tries > 0 AND entry IN (SELECT id FROM frontier WHERE crawl = ?)"
 	var found bool

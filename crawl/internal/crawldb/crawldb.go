@@ -16,8 +16,8 @@
 //     documents first and drops bytes after. A crash between the two leaves
 //     bytes that are handed on again, and storing the same document again
 //     writes nothing;
-//   - a page that was handed on again and again after crashes, and never came
-//     to be stored, is given up, so that no page can stop a crawl for good.
+//   - a page is never given up because the program ended while it was being
+//     stored, however often: see [Crawl.SetApart].
 package crawldb
 
 import (

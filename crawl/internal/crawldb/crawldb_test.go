@@ -140,7 +140,7 @@ func TestAPageIsKeptUntilItsDocumentIsStored(t *testing.T) {
 	if s := states(t, c); s["http://h/a"] != frontier.Done || s["http://h/b"] != frontier.Fetched {
 		t.Errorf("states %v", s)
 	}
-	if got := unstored(t, c); len(got) != 1 || got[0].Location.URI != "http://h/b" {
+	if got := setApart(t, c, 9); len(got) != 1 || got[0] != "http://h/b" {
 		t.Errorf("handed on: %+v", got)
 	}
 	if err := db.Unreadable(t.Context(), []string{"http://h/b", "http://h/none"}); err != nil {
@@ -154,28 +154,48 @@ func TestAPageIsKeptUntilItsDocumentIsStored(t *testing.T) {
 	}
 }
 
-func TestAPageThatIsNeverStoredIsGivenUp(t *testing.T) {
+// setApart takes up to n of the pages that Unstored leaves.
+func setApart(t testing.TB, c *Crawl, n int) (urls []string) {
+	t.Helper()
+	full := errors.New("full")
+	err := c.SetApart(t.Context(), func(r ingest.Raw) error {
+		if urls = append(urls, r.Location.URI); len(urls) == n {
+			return full
+		}
+		return nil
+	})
+	if err != nil && err != full {
+		t.Fatal(err)
+	}
+	return urls
+}
+
+func TestAPageIsNeverGivenUpBecauseTheProgramEnded(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "web.db"))
 	c := begin(t, db, seed)
 	fetched(t, c, page("http://h/bomb", "x"))
-	for range maxTries {
-		if got := unstored(t, c); len(got) != 1 {
-			t.Fatalf("handed on: %+v", got)
+	fetched(t, c, page("http://h/good", "y"))
+	if got := unstored(t, c); len(got) != 2 {
+		t.Fatalf("handed on first: %+v", got)
+	}
+	// The program ends again and again while one page is in hand: each has its
+	// turn, and neither is lost.
+	for i := range 40 {
+		if got := unstored(t, c); len(got) != 0 {
+			t.Fatalf("handed on before the rest of the crawl: %+v", got)
+		}
+		want := []string{"http://h/bomb", "http://h/good"}[i%2]
+		if got := setApart(t, c, 1); len(got) != 1 || got[0] != want {
+			t.Fatalf("end %d: %q was handed on, want %q", i, got, want)
 		}
 	}
-	if got := unstored(t, c); len(got) != 0 {
-		t.Errorf("handed on once more: %+v", got)
-	}
-	if s := states(t, c); s["http://h/bomb"] != frontier.Failed {
+	if s := states(t, c); s["http://h/bomb"] != frontier.Fetched || s["http://h/good"] != frontier.Fetched {
 		t.Errorf("states %v", s)
 	}
-	// Runs that end in good order do not count against a page.
-	fetched(t, c, page("http://h/late", "x"))
-	for range 2 * maxTries {
-		if got := unstored(t, c); len(got) != 1 {
-			t.Fatalf("handed on: %+v", got)
-		}
-		c.Release()
+	// After a run that ends in good order no page is under suspicion.
+	c.Release()
+	if got := unstored(t, c); len(got) != 2 {
+		t.Errorf("handed on after a good end: %+v", got)
 	}
 }
 

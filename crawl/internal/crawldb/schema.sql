@@ -61,7 +61,7 @@ CREATE TABLE IF NOT EXISTS referrers (
 CREATE TABLE IF NOT EXISTS spool (
   entry        INTEGER PRIMARY KEY REFERENCES frontier (id),
   url          TEXT NOT NULL,
-  tries        INTEGER NOT NULL, -- times that it was handed on after an interruption
+  tries        INTEGER NOT NULL, -- times that it was handed on and the program ended
   fetched_at   INTEGER NOT NULL, -- Unix seconds
   content_type TEXT NOT NULL,
   status       INTEGER NOT NULL,

@@ -13,13 +13,6 @@ import (
 	"arborist/ingest"
 )
 
-// classUnreadable stands beside the classes of failed fetches. It is final: the
-// page came, and nothing could be made of it.
-const classUnreadable = "unreadable"
-
-// maxTries is how often a page is handed on again after a crash.
-const maxTries = 8
-
 // Recall calls fn for each settled entry, in the order of discovery. The
 // outcomes have no links and no pages.
 func (c *Crawl) Recall(ctx context.Context, fn func(frontier.Outcome) error) error {
@@ -42,26 +35,34 @@ func (c *Crawl) Recall(ctx context.Context, fn func(frontier.Outcome) error) err
 }
 
 // Unstored hands on the pages that were fetched but whose documents were not
-// stored, in the order of discovery. One that was handed on in vain too often
-// becomes a failure instead.
+// stored, in the order of discovery. Pages that were handed on before, and the
+// program ended, are left to [Crawl.SetApart]: one of them may have ended it.
 func (c *Crawl) Unstored(ctx context.Context, emit func(ingest.Raw) error) error {
-	for after := int64(0); ; {
-		entry, tries, raw, err := c.nextUnstored(ctx, after)
+	return c.handOn(ctx, "tries = 0", emit)
+}
+
+// SetApart hands on the pages that Unstored leaves, those first that were
+// handed on least often. None is ever given up: that the program ended, however
+// often, may have been a kill. A page that does end it holds up no other, if
+// each is stored before the next is handed on.
+func (c *Crawl) SetApart(ctx context.Context, emit func(ingest.Raw) error) error {
+	return c.handOn(ctx, "tries > 0", emit)
+}
+
+func (c *Crawl) handOn(ctx context.Context, which string, emit func(ingest.Raw) error) error {
+	entries, err := c.kept(ctx, which)
+	if err != nil {
+		return fmt.Errorf("read kept pages: %w", err)
+	}
+	for _, entry := range entries {
+		raw, err := c.page(ctx, entry)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil
+			continue // stored meanwhile, under the same address
 		}
 		if err != nil {
 			return fmt.Errorf("read kept pages: %w", err)
 		}
-		after = entry
-		if tries >= maxTries {
-			err := c.db.giveUp(ctx, entry, fmt.Sprintf("it could not be turned into a document, and the program ended %d times meanwhile", tries))
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		// Counted first: a page that brings the process down has been tried.
+		// Counted first: a page that ends the program has been handed on.
 		err = c.db.file.Write(ctx, func(tx *sql.Tx) error {
 			_, err := tx.Exec("UPDATE spool SET tries = tries + 1 WHERE entry = ?", entry)
 			return err
@@ -73,28 +74,36 @@ func (c *Crawl) Unstored(ctx context.Context, emit func(ingest.Raw) error) error
 			return err
 		}
 	}
+	return nil
 }
 
-func (c *Crawl) nextUnstored(ctx context.Context, after int64) (entry int64, tries int, raw ingest.Raw, err error) {
+// kept lists the entries of this crawl whose pages are kept.
+func (c *Crawl) kept(ctx context.Context, which string) (entries []int64, err error) {
+	rows, err := c.db.file.Reader().QueryContext(ctx,
+		"SELECT entry FROM spool JOIN frontier ON id = entry WHERE crawl = ? AND "+which+" ORDER BY tries, entry", c.id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var entry int64
+		if err := rows.Scan(&entry); err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+	}
+	return entries, rows.Err()
+}
+
+func (c *Crawl) page(ctx context.Context, entry int64) (raw ingest.Raw, err error) {
 	l := document.Location{Source: "crawl"}
 	var at int64
-	err = c.db.file.Reader().QueryRowContext(ctx, `SELECT s.entry, s.tries, s.url, s.fetched_at, s.content_type, s.status, s.etag, s.modified, s.body
-		FROM spool s JOIN frontier f ON f.id = s.entry WHERE f.crawl = ? AND s.entry > ? ORDER BY s.entry LIMIT 1`, c.id, after).
-		Scan(&entry, &tries, &l.URI, &at, &l.ContentType, &l.Status, &l.ETag, &l.Modified, &raw.Body)
+	err = c.db.file.Reader().QueryRowContext(ctx,
+		"SELECT url, fetched_at, content_type, status, etag, modified, body FROM spool WHERE entry = ?", entry).
+		Scan(&l.URI, &at, &l.ContentType, &l.Status, &l.ETag, &l.Modified, &raw.Body)
 	l.FetchedAt = time.Unix(at, 0).UTC()
 	raw.Location = l
-	return entry, tries, raw, err
-}
-
-func (db *DB) giveUp(ctx context.Context, entry int64, reason string) error {
-	return db.file.Write(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec("UPDATE frontier SET state = ?, class = ?, reason = ? WHERE id = ?",
-			frontier.Failed, classUnreadable, reason, entry); err != nil {
-			return err
-		}
-		_, err := tx.Exec("DELETE FROM spool WHERE entry = ?", entry)
-		return err
-	})
+	return raw, err
 }
 
 // Unreadable marks pages as done that can never become documents, for example
