@@ -88,8 +88,13 @@ func Init(ctx context.Context, home Home, shards int) (res InitResult, err error
 // writeNew writes a file that must not be there yet, whole and durable or not
 // at all, readable by the owner alone.
 func writeNew(path string, b []byte) error {
+	// What a killed call has left may be a second name of the file that it had
+	// made, under whatever name that is now: it is unlinked, never written to.
 	tmp := path + ".new"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

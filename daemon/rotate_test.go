@@ -67,3 +67,34 @@ func TestKilledRotationLeavesAKeyThatSigns(t *testing.T) {
 		}
 	}
 }
+
+// A kill between the two last steps of a write leaves the file under two names.
+// One of them becomes another key's by and by; the next write under the other
+// must not reach it.
+func TestAKeyThatWasMadeIsNeverWrittenOver(t *testing.T) {
+	home := Home(t.TempDir())
+	if err := home.makeFolders(); err != nil {
+		t.Fatal(err)
+	}
+	first, main := home.NextCorpusKey("main"), home.CorpusKey("main")
+	if err := writeNew(first, []byte("the key in force\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(first, first+".new"); err != nil { // as a kill leaves it
+		t.Fatal(err)
+	}
+	if err := os.Rename(first, main); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeNew(first, []byte("the key to come\n")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{main: "the key in force\n", first: "the key to come\n"} {
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	if _, err := os.Lstat(first + ".new"); err == nil {
+		t.Error("what the kill had left is still there")
+	}
+}
