@@ -57,7 +57,7 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	if err != nil {
 		return res, explain(err)
 	}
-	res = api.QueryResult{Hits: []api.Hit{}, Total: found.Total, Mode: found.Mode}
+	res = api.QueryResult{Hits: []api.Hit{}, Total: found.Total, Mode: found.Mode, Pending: found.Pending}
 	res.Refused = append(res.Refused, set.failed...)
 	for _, f := range found.Refused {
 		res.Refused = append(res.Refused, api.Failure{URI: f.Path, Error: f.Err.Error()})

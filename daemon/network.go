@@ -256,6 +256,7 @@ func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFun
 		res.Sources = append(res.Sources, use)
 	}
 	if err != nil {
+		n.wakeIndexer() // for what it brought
 		return res, explain(err)
 	}
 	info, err := n.lookupCorpus(ctx, got.Origin)

@@ -52,6 +52,7 @@ type Node struct {
 	private  *crawl.Private
 	crawlDB  string
 	reserve  *reserve
+	indexer  *indexer
 	attached *attachments
 
 	witnesses []*proof.Cosigner // of config.toml
@@ -140,6 +141,7 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 	for _, problem := range n.damage() {
 		n.log.Error(problem)
 	}
+	n.startIndexing()
 	return n, nil
 }
 
@@ -171,6 +173,7 @@ func (n *Node) Close() error {
 	n.netMu.Lock()
 	defer n.netMu.Unlock()
 	var errs []error
+	n.stopIndexing()
 	if n.stopGuard != nil {
 		n.stopGuard()
 	}

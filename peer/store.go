@@ -23,6 +23,10 @@ const (
 	waitBytes     = 4 << 20
 )
 
+// maxPending is how much text of one sync is stored before it goes into the search
+// index: what is stored and not found yet stays small beside what is found.
+const maxPending = 256 << 20
+
 // reportEvery is how many documents come between two reports of progress.
 const reportEvery = 64
 
@@ -44,6 +48,7 @@ type storer struct {
 	bytes   int
 
 	stored, storedBytes int // by earlier steps
+	pending             int // bytes stored and not indexed
 }
 
 // run stores everything that the fetcher brings. What came before a fault is
@@ -168,9 +173,14 @@ func (st *storer) flush() error {
 		}
 	}
 	st.stored, st.storedBytes = st.stored+len(st.entries), st.storedBytes+st.bytes
+	st.pending += st.bytes
 	clear(st.entries)
 	st.entries, st.bytes = st.entries[:0], 0
-	return st.give()
+	if err := st.give(); err != nil || st.pending < maxPending {
+		return err
+	}
+	st.pending = 0
+	return st.index(st.ctx)
 }
 
 func (st *storer) give() error {

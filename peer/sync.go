@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 
 // A Progress says how far a sync has come.
 type Progress struct {
-	Stage     string // "connect", "verify" while the head is checked, then "fetch"
-	Documents int    // records that have come
+	Stage     string // "connect", "verify" while the head is checked, "fetch", then "index"
+	Documents int    // records that have come; in the stage "index", documents that are not found yet
 	Total     int    // records that are new, 0 while it is not known
 	Bytes     int64  // of document text received
 }
@@ -56,7 +57,9 @@ func (p *Peer) Sync(ctx context.Context, from, corpusName string, progress func(
 // Everything is verified before it is stored: key against peer ID, head
 // against key, records against head, documents against records. Documents that
 // are here are not fetched. The new head is accepted last, when all that it
-// lists is here and durable.
+// lists is here and durable. What was stored goes into the search index after
+// that: until then it is durable, served to others and not found by searches,
+// which say so. On return, with an error too unless ctx has ended, it is found.
 //
 // An own corpus is synced only where the source has more of it than is here: it
 // brings back what a restore from an old backup has lost.
@@ -99,6 +102,9 @@ func (p *Peer) SyncFrom(ctx context.Context, req SyncRequest) (SyncResult, error
 		streams: p.cfg.streams(), progress: req.Progress, result: SyncResult{Origin: id.String()},
 	}
 	err = s.run()
+	if ctx.Err() == nil {
+		err = cmp.Or(err, s.index(ctx)) // what came is stored where it failed, too
+	}
 	s.result.Sources = pool.uses()
 	if err != nil {
 		return s.result, fmt.Errorf("sync %s: %w", id, err)
@@ -155,6 +161,11 @@ func (s *syncer) run() error {
 	}
 	s.result.Size = head.Size
 	return nil
+}
+
+// index brings what is stored into the search index.
+func (s *syncer) index(ctx context.Context) error {
+	return s.shared.Index(ctx, func(left int) { s.progress(Progress{Stage: "index", Documents: left}) })
 }
 
 // lines yields the records of the new head from an index on, each after its

@@ -27,7 +27,10 @@ type applier struct {
 	// its end rolls the transaction back.
 	tx      *sql.Tx
 	state   state
-	next    int64 // id of the next chunk
+	file    *File
+	next    int64    // id of the next chunk
+	indexed int64    // id behind the last chunk in the index: see pending.go
+	when    indexing // of what is stored
 	codec   *codec
 	index   *indexer
 	origins map[string]int64
@@ -40,23 +43,27 @@ func newApplier(f *File, tx *sql.Tx) (*applier, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &applier{tx: tx, state: s, codec: &f.codec, origins: make(map[string]int64)}
+	a := &applier{tx: tx, file: f, state: s, codec: &f.codec, origins: make(map[string]int64)}
 	a.index, _ = f.indexers.Get().(*indexer)
 	if a.index == nil {
 		a.index = new(indexer)
 	}
 	a.index.begin(tx, &a.state)
 	a.state.generation++
+	if a.indexed, err = indexedTo(background, tx); err != nil {
+		return nil, err
+	}
 	err = tx.QueryRowContext(background, "SELECT coalesce((SELECT id + chunks FROM documents ORDER BY id DESC LIMIT 1), 1)").Scan(&a.next)
 	return a, err
 }
 
 // apply writes changes and retirements and keeps the counters.
-func (f *File) apply(ctx context.Context, tx *sql.Tx, changes []change, retire []retirement) error {
+func (f *File) apply(ctx context.Context, tx *sql.Tx, changes []change, retire []retirement, when indexing) error {
 	a, err := newApplier(f, tx)
 	if err != nil {
 		return err
 	}
+	a.when = when
 	for _, c := range changes {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -150,14 +157,17 @@ func (a *applier) store(d *document.Document) (id int64, fresh bool, err error) 
 }
 
 // storeNew writes the content of a document that is not here and returns the
-// number of its words.
+// number of its words, which is 0 where the document is pending.
 func (a *applier) storeNew(d *document.Document) (words int64, err error) {
 	h, id := d.Header(), a.next
-	if words, err = a.index.add(id, d); err != nil {
-		return 0, err
+	visible := a.when == indexNow
+	if visible {
+		if words, err = a.indexNew(id, d); err != nil {
+			return 0, err
+		}
 	}
-	err = a.exec("INSERT INTO documents (id, root, chunks, bytes, norm, chunker, words, visible, changed) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?)",
-		id, h.Root[:], int64(h.Chunks), int64(h.Bytes), h.Norm, h.Chunker, words, a.state.generation)
+	err = a.exec("INSERT INTO documents (id, root, chunks, bytes, norm, chunker, words, visible, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		id, h.Root[:], int64(h.Chunks), int64(h.Bytes), h.Norm, h.Chunker, words, visible, a.state.generation)
 	if err != nil {
 		return 0, err
 	}
@@ -178,9 +188,6 @@ func (a *applier) storeNew(d *document.Document) (words int64, err error) {
 	a.state.documents++
 	a.state.chunks += int64(h.Chunks)
 	a.state.bytes += int64(h.Bytes)
-	a.state.passages += int64(h.Chunks)
-	a.state.words += words
-	a.state.allWords += words
 	return words, nil
 }
 
@@ -198,13 +205,13 @@ func (a *applier) retire(r retirement) error {
 }
 
 // setVisible brings a document into the search, or out of it where no location
-// of it is current.
+// of it is current. A pending one gets there, or not, when it is indexed.
 func (a *applier) setVisible(root document.Root, visible bool) error {
 	var words int64
 	var current bool
 	row, err := scanDoc(a.tx.QueryRowContext(background, "SELECT "+docColumns+", words, "+
 		"EXISTS (SELECT 1 FROM locations WHERE document = documents.id AND current = 1) FROM documents WHERE root = ?", root[:]), &words, &current)
-	if err != nil || row.visible == visible || current != visible {
+	if err != nil || row.visible == visible || current != visible || row.id >= a.indexed {
 		return err
 	}
 	text, err := a.codec.readText(background, a.tx, row)

@@ -117,11 +117,15 @@ func (c *checker) hidden(ctx context.Context, opened *inverted) error {
 	return nil
 }
 
-// texts calls fn with each document that can be read.
+// texts calls fn with each document of the index that can be read.
 func (c *checker) texts(ctx context.Context, fn func(row docRow, words int64, chunks [][]byte)) error {
+	indexed, err := indexedTo(ctx, c.tx)
+	if err != nil {
+		return err
+	}
 	for id := int64(0); ; {
 		var words int64
-		row, err := scanDoc(c.tx.QueryRowContext(ctx, "SELECT "+docColumns+", words FROM documents WHERE id > ? ORDER BY id LIMIT 1", id), &words)
+		row, err := scanDoc(c.tx.QueryRowContext(ctx, "SELECT "+docColumns+", words FROM documents WHERE id > ? AND id < ? ORDER BY id LIMIT 1", id, indexed), &words)
 		if isNotFound(err) {
 			return nil
 		}

@@ -102,6 +102,9 @@ func (f *File) compact(ctx context.Context) error {
 	if f.foreign {
 		return f.fail(ErrReadOnly)
 	}
+	if err := f.indexAll(ctx); err != nil {
+		return err
+	}
 	if err := f.Write(ctx, func(tx *sql.Tx) error { return f.mergeAll(tx) }); err != nil {
 		return err
 	}

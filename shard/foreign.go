@@ -99,12 +99,16 @@ func checkCounts(ctx context.Context, tx *sql.Tx) error {
 	if got != s {
 		return corrupt("its counters say %+v, its documents %+v", s, got)
 	}
+	indexed, err := checkPending(ctx, tx)
+	if err != nil {
+		return err
+	}
 	opened, err := openInverted(ctx, tx, postingsOf(ctx, tx), nil)
 	if err != nil {
 		return err
 	}
-	if passages, words := opened.reader.Size(); passages != s.chunks || words != s.allWords {
-		return corrupt("its index has %d passages with %d words, its documents %d with %d", passages, words, s.chunks, s.allWords)
+	if passages, words := opened.reader.Size(); passages != indexed || words != s.allWords {
+		return corrupt("its index has %d passages with %d words, its documents %d with %d", passages, words, indexed, s.allWords)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (s *Shared) heal(ctx context.Context, report func(string)) error {
 		if len(retire[i]) == 0 {
 			return nil
 		}
-		if err := s.files[i].Write(ctx, func(tx *sql.Tx) error { return s.files[i].apply(ctx, tx, nil, retire[i]) }); err != nil {
+		if err := s.files[i].Write(ctx, func(tx *sql.Tx) error { return s.files[i].apply(ctx, tx, nil, retire[i], indexNow) }); err != nil {
 			return err
 		}
 		for _, u := range found {

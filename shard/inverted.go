@@ -17,8 +17,9 @@ const cacheBytes = 8 << 20
 
 // An inverted is the index of a file as of one generation.
 type inverted struct {
-	reader *index.Reader
-	hidden []index.Range // chunks that are in the index and not found
+	reader   *index.Reader
+	passages int64         // in the index
+	hidden   []index.Range // chunks that are in the index and not found
 }
 
 // An invertedCache holds the index of a file as a search saw it last: what it
@@ -44,7 +45,7 @@ func (f *File) invertedOf(ctx context.Context, tx *sql.Tx, generation int64) (*i
 	}
 	c.mu.Unlock()
 	if known != nil {
-		return &inverted{known.reader.With(get), known.hidden}, nil
+		return &inverted{known.reader.With(get), known.passages, known.hidden}, nil
 	}
 	opened, err := openInverted(ctx, tx, get, c.rows)
 	if err != nil {
@@ -67,8 +68,12 @@ func openInverted(ctx context.Context, tx *sql.Tx, get index.GetRow, cache *inde
 	if err != nil {
 		return nil, damagedIndex(err)
 	}
-	hidden, err := readHidden(ctx, tx)
-	return &inverted{reader, hidden}, err
+	opened := &inverted{reader: reader}
+	for _, s := range segments {
+		opened.passages += s.Passages // none in segments of counts
+	}
+	opened.hidden, err = readHidden(ctx, tx)
+	return opened, err
 }
 
 func postingsOf(ctx context.Context, tx *sql.Tx) index.GetRow {
@@ -103,9 +108,13 @@ func readSegments(ctx context.Context, tx *sql.Tx) ([]index.Segment, error) {
 	return all, rows.Err()
 }
 
-// readHidden returns the chunks of hidden documents.
+// readHidden returns the chunks of hidden documents that are in the index.
 func readHidden(ctx context.Context, tx *sql.Tx) ([]index.Range, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT id, chunks FROM documents WHERE visible = 0")
+	end, err := indexedTo(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT id, chunks FROM documents WHERE visible = 0 AND id < ?", end)
 	if err != nil {
 		return nil, err
 	}
@@ -151,14 +160,14 @@ func (x *indexer) begin(tx *sql.Tx, s *state) {
 	x.counts[1].Reset()
 }
 
-// add adds the chunks of a new document, whose id is behind those of all
-// others, and returns the number of words.
-func (x *indexer) add(id int64, d *document.Document) (total int64, err error) {
-	for i := range d.Chunks() {
+// add adds the chunks of a document, whose id is behind those of all others in
+// the index, and returns the number of words.
+func (x *indexer) add(id int64, chunks int, chunk func(int) []byte) (total int64, err error) {
+	for i := range chunks {
 		if x.added.Passages() == 0 {
 			x.first = id + int64(i)
 		}
-		x.words.Each(d.Chunk(i), func(term []byte, _, _ int) { x.added.Term(term) })
+		x.words.Each(chunk(i), func(term []byte, _, _ int) { x.added.Term(term) })
 		total += int64(x.added.EndPassage())
 		if x.added.Full() {
 			if err := x.flush(); err != nil {

@@ -39,7 +39,8 @@ func page(n int) document.Entry {
 func child() int {
 	args := strings.Split(os.Getenv(childVariable), "|")
 	from, _ := strconv.Atoi(args[1])
-	if len(args) > 2 {
+	later := len(args) > 2 && args[2] == "later"
+	if len(args) > 2 && !later {
 		most, _ := strconv.ParseUint(args[2], 10, 64)
 		signal.Ignore(syscall.SIGXFSZ)
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
@@ -63,12 +64,24 @@ func child() int {
 	if from < 0 {
 		return childJob(s, from)
 	}
+	put := s.Put
+	if later {
+		put = s.Store
+		go func() {
+			for {
+				if err := s.Index(context.Background(), nil); err != nil {
+					fmt.Println("error", err)
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		}()
+	}
 	for n := from; ; n += 5 {
 		var batch []document.Entry
 		for i := range 5 {
 			batch = append(batch, page(n+i))
 		}
-		if _, err := s.Put(context.Background(), batch); err != nil {
+		if _, err := put(context.Background(), batch); err != nil {
 			fmt.Println("error", err)
 			return 3
 		}

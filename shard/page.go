@@ -35,6 +35,7 @@ func (s *search) page(ctx context.Context, mode string) (Results, error) {
 	r := Results{Mode: mode}
 	for _, p := range s.parts {
 		r.Total += int(p.total)
+		r.Pending += p.pending
 	}
 	all, err := s.candidates(ctx)
 	if err != nil {

@@ -34,7 +34,7 @@ func (f *File) Put(ctx context.Context, entries []document.Entry) ([]document.Ou
 		return nil, fmt.Errorf("put: %w", err)
 	}
 	defer release()
-	return put(ctx, []*File{f}, entries)
+	return put(ctx, []*File{f}, entries, indexNow)
 }
 
 // checkEntries refuses what cannot be stored.
@@ -52,7 +52,7 @@ func checkEntries(entries []document.Entry) error {
 
 // put stores entries in a set of files. The caller has their turn: what decides
 // which version of a place is current must not change under us.
-func put(ctx context.Context, files []*File, entries []document.Entry) ([]document.Outcome, error) {
+func put(ctx context.Context, files []*File, entries []document.Entry, when indexing) ([]document.Outcome, error) {
 	// What is found to be there already must be durable as well.
 	if err := each(len(files), func(i int) error { return files[i].makeSure(ctx) }); err != nil {
 		return nil, fmt.Errorf("put: %w", err)
@@ -60,7 +60,7 @@ func put(ctx context.Context, files []*File, entries []document.Entry) ([]docume
 	outcomes := make([]document.Outcome, 0, len(entries))
 	for len(entries) > 0 {
 		wave := distinct(entries)
-		done, err := putWave(ctx, files, entries[:wave])
+		done, err := putWave(ctx, files, entries[:wave], when)
 		if err != nil {
 			return nil, fmt.Errorf("put: %w", err)
 		}
@@ -112,7 +112,7 @@ type retirement struct {
 // versions and then, in other files, retires the old ones: a crash between the
 // two leaves a place with two current versions, of which the one with the lower
 // number is retired by the next Put of that place, or by Check.
-func putWave(ctx context.Context, files []*File, entries []document.Entry) ([]document.Outcome, error) {
+func putWave(ctx context.Context, files []*File, entries []document.Entry, when indexing) ([]document.Outcome, error) {
 	before, err := findNewest(ctx, files, entries)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func putWave(ctx context.Context, files []*File, entries []document.Entry) ([]do
 		if len(changes[i]) == 0 {
 			return nil
 		}
-		return files[i].Write(ctx, func(tx *sql.Tx) error { return files[i].apply(ctx, tx, changes[i], nil) })
+		return files[i].Write(ctx, func(tx *sql.Tx) error { return files[i].apply(ctx, tx, changes[i], nil, when) })
 	})
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func putWave(ctx context.Context, files []*File, entries []document.Entry) ([]do
 		if len(retire[i]) == 0 {
 			return nil
 		}
-		return files[i].Write(ctx, func(tx *sql.Tx) error { return files[i].apply(ctx, tx, nil, retire[i]) })
+		return files[i].Write(ctx, func(tx *sql.Tx) error { return files[i].apply(ctx, tx, nil, retire[i], when) })
 	})
 	if err != nil {
 		return nil, err

@@ -276,7 +276,7 @@ func TestACrashBetweenTheTwoStepsHeals(t *testing.T) {
 		put1(t, s, a)
 		c := change{entry: b, place: placeOf("", "test:x"), seq: 2, outcome: new(document.Outcome)}
 		home := s.home(b.Document.Root())
-		if err := home.Write(t.Context(), func(tx *sql.Tx) error { return home.apply(t.Context(), tx, []change{c}, nil) }); err != nil {
+		if err := home.Write(t.Context(), func(tx *sql.Tx) error { return home.apply(t.Context(), tx, []change{c}, nil, indexNow) }); err != nil {
 			t.Fatal(err)
 		}
 		if roots := found(t, s, "version"); len(roots) != 2 {

@@ -301,5 +301,5 @@ func (b *putBack) retire(i int, tx *sql.Tx) error {
 	if len(b.perFile[i].retire) == 0 {
 		return nil
 	}
-	return b.set.files[i].apply(background, tx, nil, b.perFile[i].retire)
+	return b.set.files[i].apply(background, tx, nil, b.perFile[i].retire, indexNow)
 }

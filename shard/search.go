@@ -32,6 +32,9 @@ type Results struct {
 	// Refused are files that failed while they were searched: foreign ones, and
 	// damaged ones of ours. The hits are those of the other files alone.
 	Refused []*FileError
+	// Pending is how many documents are stored and not in the index yet: they
+	// were not searched.
+	Pending int
 }
 
 // The values of Results.Mode.
@@ -152,6 +155,7 @@ type part struct {
 	not       []*index.Matches
 	rows      []index.Row
 	total     int64
+	pending   int // documents that are not in the index
 }
 
 func searchFiles(ctx context.Context, files []*File, q Query) (Results, error) {
@@ -203,11 +207,18 @@ func (s *search) begin(ctx context.Context, files []*File) error {
 		if p.state, err = readState(background, p.tx); err != nil {
 			return p.file.fail(err)
 		}
-		if s.query.AllVersions {
-			p.state.passages, p.state.words = p.state.chunks, p.state.allWords
+		if p.inverted, err = p.file.invertedOf(ctx, p.tx, p.state.generation); err != nil {
+			return p.file.fail(err)
 		}
-		p.inverted, err = p.file.invertedOf(ctx, p.tx, p.state.generation)
-		return p.file.fail(err)
+		if p.inverted.passages != p.state.chunks {
+			if p.pending, err = countPending(ctx, p.tx); err != nil {
+				return p.file.fail(err)
+			}
+		}
+		if s.query.AllVersions {
+			p.state.passages, p.state.words = p.inverted.passages, p.state.allWords
+		}
+		return nil
 	})
 }
 

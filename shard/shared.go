@@ -258,6 +258,17 @@ func (s *Shared) home(root document.Root) *File { return s.files[route(root, len
 // that its root names, in one transaction a file, several files at a time. What
 // an entry supersedes is retired in whichever file it is.
 func (s *Shared) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return s.put(ctx, entries, indexNow)
+}
+
+// Store is Put without the search index: what it stores is durable, can be read,
+// proven and shared, and is found once [Shared.Index] was called. Many documents
+// take much less time so.
+func (s *Shared) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return s.put(ctx, entries, indexLater)
+}
+
+func (s *Shared) put(ctx context.Context, entries []document.Entry, when indexing) ([]document.Outcome, error) {
 	if err := checkEntries(entries); err != nil {
 		return nil, err
 	}
@@ -268,7 +279,7 @@ func (s *Shared) Put(ctx context.Context, entries []document.Entry) ([]document.
 	defer release()
 	s.gate.enter()
 	defer s.gate.leave()
-	return put(ctx, s.files, entries)
+	return put(ctx, s.files, entries, when)
 }
 
 // Document is [File.Document] over the set.

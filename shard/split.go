@@ -107,6 +107,9 @@ func (sp *split) run(ctx context.Context) (res SplitResult, err error) {
 		}
 		sp.counter.total += int64(st.Documents)
 	}
+	if err := sp.indexAll(ctx); err != nil {
+		return res, err
+	}
 	if err := sp.make(); err != nil {
 		return res, err
 	}
@@ -130,7 +133,7 @@ func (sp *split) run(ctx context.Context) (res SplitResult, err error) {
 	}
 	defer release()
 	began := time.Now()
-	if err := sp.catchUp(ctx); err != nil {
+	if err := errors.Join(sp.indexAll(ctx), sp.catchUp(ctx)); err != nil {
 		return res, err
 	}
 	sp.step()
@@ -176,6 +179,11 @@ func (sp *split) make() error {
 		}
 	}
 	return nil
+}
+
+// indexAll brings the index of the old files up to date: that of the new ones is.
+func (sp *split) indexAll(ctx context.Context) error {
+	return each(len(sp.set.files), func(k int) error { return sp.set.files[k].indexAll(ctx) })
 }
 
 // catchUp brings over what was written since.

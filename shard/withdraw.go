@@ -33,7 +33,7 @@ func (s *Shared) Withdraw(ctx context.Context, corpus, uri string) error {
 		if len(retire[i]) == 0 {
 			return nil
 		}
-		return s.files[i].Write(ctx, func(tx *sql.Tx) error { return s.files[i].apply(ctx, tx, nil, retire[i]) })
+		return s.files[i].Write(ctx, func(tx *sql.Tx) error { return s.files[i].apply(ctx, tx, nil, retire[i], indexNow) })
 	})
 	if err != nil {
 		return fmt.Errorf("withdraw %.200q: %w", uri, err)
@@ -75,7 +75,7 @@ func (f *File) withdrawSome(ctx context.Context, corpus string) (n int, err erro
 		if n = len(retire); err != nil || n == 0 {
 			return err
 		}
-		return f.apply(ctx, tx, nil, retire)
+		return f.apply(ctx, tx, nil, retire, indexNow)
 	})
 	return n, err
 }

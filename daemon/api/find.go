@@ -33,6 +33,9 @@ type QueryResult struct {
 	// Refused lists foreign files that turned out damaged or hostile; the hits
 	// are those of the other files alone.
 	Refused []Failure `json:"refused,omitempty"`
+	// Pending is how many documents are stored and not in the search index yet:
+	// they were not searched.
+	Pending int `json:"pending,omitempty"`
 	// Bundle is the text form of the proof of all hits (docs/formats.md), where
 	// it was asked for and there are any. It holds their passages, private ones
 	// too.

@@ -1,0 +1,258 @@
+package shard
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"arborist/document"
+)
+
+// allHits are the hits of some queries, with their scores.
+func allHits(t *testing.T, s *Shared, queries []refQuery) (all []Results) {
+	t.Helper()
+	for _, q := range queries {
+		for _, versions := range []bool{false, true} {
+			r, err := s.Search(t.Context(), Query{Text: q.text, Limit: 20, AllVersions: versions})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func mustFindTheSame(t *testing.T, got, want []Results) {
+	t.Helper()
+	for i, w := range want {
+		hits := make([]refHit, len(w.Hits))
+		for j, h := range w.Hits {
+			hits[j] = refHit{h.Root, h.Index, math.Float64bits(h.Score)}
+		}
+		r := got[i]
+		if r.Total != w.Total {
+			t.Errorf("query %d: %d passages, want %d", i, r.Total, w.Total)
+			continue
+		}
+		r.Total = len(hits)
+		compareHits(t, fmt.Sprint("query ", i), r, hits, w.Mode, 0, 20)
+	}
+}
+
+func TestWhatIsStoredIsFoundOnceIndexed(t *testing.T) {
+	s, entries := newShared(t, 4), generated(t, 60)
+	put1(t, s, entries[:20]...)
+	queries := refQueries(entries, 20)
+	before := allHits(t, s, queries)
+	// Some of the new ones take the place of what is found, and of each other.
+	for i := 20; i < 60; i++ {
+		entries[i].Location.URI = fmt.Sprintf("test:generated/%d", i%35)
+	}
+	out, err := s.Store(t.Context(), entries[20:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range out {
+		if !o.New {
+			t.Errorf("entry %d: %+v", 20+i, o)
+		}
+	}
+	for _, e := range entries {
+		if _, err := s.Document(t.Context(), e.Document.Root()); err != nil {
+			t.Error(err)
+		}
+	}
+	mustCheck(t, s)
+	if err := s.QuickCheck(t.Context(), func(p string) { t.Errorf("quick check: %s", p) }); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range allHits(t, s, queries) {
+		if r.Pending != 40 || r.Total > before[i].Total {
+			t.Errorf("query %d: %d pending, %d found, want 40 and at most %d", i, r.Pending, r.Total, before[i].Total)
+		}
+		for _, h := range r.Hits {
+			if h.Root == entries[40].Document.Root() {
+				t.Errorf("query %d finds what is not indexed", i)
+			}
+		}
+	}
+	var reports int
+	if err := s.Index(t.Context(), func(int) { reports++ }); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Pending(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d pending after Index, %v", n, err)
+	}
+	mustCheck(t, s)
+	at := newShared(t, 4)
+	put1(t, at, entries...)
+	mustFindTheSame(t, allHits(t, s, queries), allHits(t, at, queries))
+}
+
+// Whatever comes between storing and indexing, once all is indexed the set finds
+// what one finds that indexed everything at once.
+func TestIndexingLaterFindsTheSame(t *testing.T) {
+	entries := generated(t, 150)
+	queries := refQueries(entries, 15)
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s, at := newShared(t, 2), newShared(t, 2)
+		var did []string
+		for range 40 {
+			var batch []document.Entry
+			for range 1 + r.IntN(6) {
+				e := entries[r.IntN(len(entries))]
+				e.Location.URI = fmt.Sprintf("test:%d", r.IntN(25))
+				batch = append(batch, e)
+			}
+			op := r.IntN(10)
+			did = append(did, fmt.Sprint(op))
+			var err error
+			switch op {
+			case 0:
+				put1(t, s, batch...)
+			case 1:
+				_, err = s.indexSome(t.Context()) // all of it, since it is little
+			case 2:
+				err = s.Compact(t.Context(), func(c Compacted) {
+					if c.Err != nil {
+						t.Error(c.Err)
+					}
+				})
+			case 3:
+				if s.Shards() < 8 {
+					_, err = s.Split(t.Context(), nil)
+				}
+			case 4:
+				uri := batch[0].Location.URI
+				if err = s.Withdraw(t.Context(), "", uri); err == nil {
+					err = at.Withdraw(t.Context(), "", uri)
+				}
+			default:
+				_, err = s.Store(t.Context(), batch)
+			}
+			if err != nil {
+				t.Fatalf("seed %d after %v: %v", seed, did, err)
+			}
+			if op == 0 || op > 4 {
+				put1(t, at, batch...)
+			}
+			if r.IntN(8) == 0 {
+				mustCheck(t, s)
+			}
+		}
+		if err := s.Index(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		mustCheck(t, s)
+		mustFindTheSame(t, allHits(t, s, queries), allHits(t, at, queries))
+		if t.Failed() {
+			t.Fatalf("seed %d: %v", seed, did)
+		}
+	}
+}
+
+func TestKilledIndexingLosesNothingAcknowledged(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shards")
+	if err := CreateShared(dir, 4); err != nil {
+		t.Fatal(err)
+	}
+	last, left := -1, 0
+	for round := range 8 {
+		from := max(0, (last-9)/5*5)
+		acknowledged, problem := runChild(t, fmt.Sprintf("%s|%d|later", dir, from), time.Duration(60+round*23)*time.Millisecond)
+		if problem != "" {
+			t.Fatalf("round %d: %s", round, problem)
+		}
+		last = max(last, acknowledged)
+		s := openTestShared(t, dir)
+		n, err := s.Pending(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		left += n
+		if round%4 == 3 {
+			mustHold(t, s, last)
+			if err := s.Index(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			mustHold(t, s, last)
+			for n := max(0, last-20); n <= last; n++ {
+				if r, err := s.Search(t.Context(), Query{Text: fmt.Sprintf(`"number %d is told"`, n), AllVersions: true}); err != nil || r.Total == 0 {
+					t.Errorf("page %d is not found: %v", n, err)
+				}
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d pages acknowledged, %d times a kill left one that was not indexed", last+1, left)
+	if last < 20 {
+		t.Errorf("only %d pages were acknowledged: the test tests too little", last+1)
+	}
+}
+
+func TestDamagedPendingDocumentHoldsUpNoOther(t *testing.T) {
+	s := newShared(t, 1)
+	entries := generated(t, 12)
+	if _, err := s.Store(t.Context(), entries); err != nil {
+		t.Fatal(err)
+	}
+	f := s.Files()[0]
+	if _, err := f.writer.Exec("UPDATE texts SET data = zeroblob(9) WHERE id = (SELECT id FROM documents ORDER BY id LIMIT 1 OFFSET 4)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Index(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Damage()) == 0 {
+		t.Error("the damage was met and is not told of")
+	}
+	var problems []string
+	if _, err := s.Check(t.Context(), func(p string) { problems = append(problems, p) }); err != nil || len(problems) != 1 {
+		t.Errorf("check: %q, %v", problems, err)
+	}
+	for i, e := range entries {
+		text := string(e.Document.Chunk(0)[:12])
+		r, err := s.Search(t.Context(), Query{Text: text, Any: true, Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, h := range r.Hits {
+			found = found || h.Root == e.Document.Root()
+		}
+		if found == (i == 4) {
+			t.Errorf("document %d found: %v", i, found)
+		}
+	}
+}
+
+// What is behind the index counts for nothing. A file that says otherwise is damaged.
+func TestPendingDocumentsThatCountAreDamage(t *testing.T) {
+	for _, tampering := range []string{
+		"UPDATE documents SET visible = 1 WHERE id = 1; UPDATE state SET passages = passages + (SELECT chunks FROM documents WHERE id = 1)",
+		"UPDATE documents SET words = 5 WHERE id = 1; UPDATE state SET all_words = all_words + 5",
+	} {
+		s := newShared(t, 1)
+		if _, err := s.Store(t.Context(), generated(t, 3)); err != nil {
+			t.Fatal(err)
+		}
+		f := s.Files()[0]
+		if _, err := f.writer.Exec(tampering); err != nil {
+			t.Fatal(err)
+		}
+		var problems []string
+		if err := s.QuickCheck(t.Context(), func(p string) { problems = append(problems, p) }); err != nil || len(problems) != 1 {
+			t.Errorf("%s: quick check: %q, %v", tampering, problems, err)
+		}
+		if err := s.Index(t.Context(), nil); !isCorrupt(err) {
+			t.Errorf("%s: index: %v", tampering, err)
+		}
+	}
+}
