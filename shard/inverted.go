@@ -167,7 +167,7 @@ func (x *indexer) add(id int64, chunks int, chunk func(int) []byte) (total int64
 		if x.added.Passages() == 0 {
 			x.first = id + int64(i)
 		}
-		x.words.Each(chunk(i), func(term []byte, _, _ int) { x.added.Term(term) })
+		x.words.Feed(chunk(i), &x.added)
 		total += int64(x.added.EndPassage())
 		if x.added.Full() {
 			if err := x.flush(); err != nil {

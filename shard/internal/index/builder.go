@@ -14,9 +14,9 @@ const maxOccurrences = 2 << 20
 // again after Write.
 type Builder struct {
 	ids     map[string]uint32
-	recent  *[recentTerms]uint32 // by a hash of the term: one more than its id
+	edition uint64 // of ids: grows when they are given anew
 	terms   []string
-	count   []uint32     // occurrences of each term
+	count   []uint32     // occurrences of each term; while they are sorted, where its next one goes
 	used    []uint32     // terms with occurrences
 	words   []occurrence // of all passages, in their order
 	sorted  []occurrence // the same by term
@@ -28,52 +28,48 @@ type Builder struct {
 // An occurrence is a term at a place.
 type occurrence struct{ term, doc, pos uint32 }
 
-// Term adds the next word of the passage. Words beyond what a passage can have
-// are left out.
-func (b *Builder) Term(term []byte) {
-	if b.length == maxWords || len(term) > MaxTerm || len(term) == 0 {
-		return
-	}
-	id := b.id(term)
-	if b.count[id] == 0 {
-		b.used = append(b.used, id)
-	}
-	b.count[id]++
-	if len(b.words) == cap(b.words) {
-		b.words = slices.Grow(b.words, max(len(b.words), 1<<16))
-	}
-	b.words = append(b.words, occurrence{id, uint32(b.Passages()), b.length})
-	b.length++
-}
-
-// recentTerms is how many terms are found without the map: most words of a
-// text are a few thousand that come again and again.
-const recentTerms = 1 << 13
-
-// id returns the number of a term.
-func (b *Builder) id(term []byte) uint32 {
-	if b.recent == nil {
-		b.recent, b.ids = new([recentTerms]uint32), make(map[string]uint32)
-	}
-	hash := uint32(2166136261)
-	for _, c := range term {
-		hash = (hash ^ uint32(c)) * 16777619 // FNV-1a
-	}
-	slot := &b.recent[(hash^hash>>15)%recentTerms]
-	if *slot > 0 && b.terms[*slot-1] == string(term) {
-		return *slot - 1
+// Term adds the next word of the passage and returns its number. Words beyond
+// what a passage can have are left out, and so are words too long to be terms.
+func (b *Builder) Term(term []byte) (number uint32) {
+	if len(term) > MaxTerm || len(term) == 0 {
+		return noTerm
 	}
 	id, ok := b.ids[string(term)]
 	if !ok {
+		if b.ids == nil {
+			b.ids = make(map[string]uint32)
+		}
 		id = uint32(len(b.terms))
 		s := string(term)
 		b.ids[s] = id
 		b.terms = append(b.terms, s)
 		b.count = append(b.count, 0)
 	}
-	*slot = id + 1
+	b.Again(id)
 	return id
 }
+
+// noTerm is the number of what is no term.
+const noTerm = 1<<32 - 1
+
+// Again adds a word by the number that Term gave it, while Numbering is the same.
+func (b *Builder) Again(number uint32) {
+	if b.length == maxWords || number == noTerm {
+		return
+	}
+	if b.count[number] == 0 {
+		b.used = append(b.used, number)
+	}
+	b.count[number]++
+	if len(b.words) == cap(b.words) {
+		b.words = slices.Grow(b.words, max(len(b.words), 1<<16))
+	}
+	b.words = append(b.words, occurrence{number, uint32(b.Passages()), b.length})
+	b.length++
+}
+
+// Numbering names the numbers of terms: another name, other numbers.
+func (b *Builder) Numbering() uint64 { return b.edition }
 
 // EndPassage ends the passage and returns its length in words.
 func (b *Builder) EndPassage() (words int) {
@@ -157,18 +153,18 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 func (b *Builder) sort() (order []uint32, ends []int) {
 	order = b.inOrder()
 	// A counting sort: every term knows where its words go.
-	at := make([]int, len(b.terms))
 	ends = make([]int, len(order))
-	sum := 0
+	sum := uint32(0)
 	for i, id := range order {
-		at[id] = sum
-		sum += int(b.count[id])
-		ends[i] = sum
+		n := b.count[id]
+		b.count[id] = sum
+		sum += n
+		ends[i] = int(sum)
 	}
 	b.sorted = slices.Grow(b.sorted[:0], len(b.words))[:len(b.words)]
 	for _, o := range b.words {
-		b.sorted[at[o.term]] = o
-		at[o.term]++
+		b.sorted[b.count[o.term]] = o
+		b.count[o.term]++
 	}
 	return order, ends
 }
@@ -212,7 +208,8 @@ func (b *Builder) Reset() {
 	}
 	b.used, b.words, b.sorted, b.lengths, b.length = b.used[:0], b.words[:0], b.sorted[:0], nil, 0
 	if len(b.terms) > keptTerms {
-		b.ids, b.recent, b.terms, b.count, b.used = nil, nil, nil, nil, nil
+		b.ids, b.terms, b.count, b.used = nil, nil, nil, nil
+		b.edition++
 	}
 	if cap(b.words) > keptOccurrences {
 		b.words, b.sorted = nil, nil

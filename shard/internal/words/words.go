@@ -47,6 +47,9 @@ type Tokenizer struct {
 	run   int               // characters of the run that gave the last term; 0: it was a word
 	runes runes
 	stems stems
+
+	familiar  *[familiarWords]familiarWord // see Feed
+	numbering uint64                       // of the numbers in familiar
 }
 
 // Each calls fn with each term of text in order. The n-th call is position n.
@@ -59,22 +62,26 @@ type Tokenizer struct {
 func (t *Tokenizer) Each(text []byte, fn func(term []byte, start, end int)) {
 	t.run = 0
 	for i := 0; i < len(text); {
-		if text[i] < runeSelf {
-			if lower[text[i]] == 0 {
-				i++
-				continue
-			}
-			i = t.ascii(text, i, fn)
-			continue
+		i = t.step(text, i, fn)
+	}
+}
+
+// step reads what begins at text[i], a word, a run or what parts them, and
+// returns where it ends.
+func (t *Tokenizer) step(text []byte, i int, fn func(term []byte, start, end int)) int {
+	if text[i] < runeSelf {
+		if lower[text[i]] == 0 {
+			return i + 1
 		}
-		switch c := t.character(text, i); c.kind {
-		case dense:
-			i = t.denseRun(text, i, fn)
-		case letter, number, mark:
-			i = t.word(text, i, fn)
-		default:
-			i = c.end
-		}
+		return t.ascii(text, i, fn)
+	}
+	switch c := t.character(text, i); c.kind {
+	case dense:
+		return t.denseRun(text, i, fn)
+	case letter, number, mark:
+		return t.word(text, i, fn)
+	default:
+		return c.end
 	}
 }
 
