@@ -6,18 +6,10 @@ import (
 	"fmt"
 
 	"arborist/crawl/audit"
-	"arborist/crawl/fetch"
 	"arborist/crawl/internal/crawldb"
 	"arborist/crawl/internal/frontier"
-	"arborist/crawl/internal/sitemap"
 	"arborist/shard"
 )
-
-// maxSitemaps is how many sitemaps one index leads to at most.
-const maxSitemaps = 200
-
-// ErrSitemap: the sitemap could not be had or read.
-var ErrSitemap = errors.New("sitemap cannot be used")
 
 // Audit says what is wrong with a site, from the latest crawl of its seed that
 // was kept. It changes nothing and fetches nothing but the sitemap, where
@@ -50,8 +42,13 @@ func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, e
 	}
 	var listed []string
 	if sitemapURL != "" {
-		if listed, err = c.sitemap(ctx, sitemapURL); err != nil {
-			return audit.Report{}, err
+		for s, err := range c.sitemaps(ctx, newGate(c.fetcher, c.parser, c.cfg), sitemapURL) {
+			if err != nil {
+				return audit.Report{}, err
+			}
+			for _, u := range s.pages {
+				listed = append(listed, u.String())
+			}
 		}
 	}
 	return audit.New(addresses, documents, listed), nil
@@ -95,77 +92,5 @@ func resultOf(s frontier.State) audit.Result {
 		return audit.Failed
 	default:
 		return audit.Unfetched
-	}
-}
-
-// sitemap returns the addresses within the crawl's scope that a sitemap lists,
-// or those that an index of them leads to, one level down. Robots.txt, pace and
-// guard hold as for pages.
-func (c *Crawler) sitemap(ctx context.Context, address string) ([]string, error) {
-	g := newGate(c.fetcher, c.parser, c.cfg)
-	first, err := c.oneSitemap(ctx, g, address)
-	if err != nil {
-		return nil, err
-	}
-	pages := first.Pages
-	for _, s := range first.Sitemaps[:min(len(first.Sitemaps), maxSitemaps)] {
-		next, err := c.oneSitemap(ctx, g, s)
-		if err != nil {
-			return nil, err
-		}
-		pages = append(pages, next.Pages...)
-	}
-	var listed []string
-	for _, p := range pages {
-		u, err := c.parser.Parse(p)
-		if err != nil {
-			continue
-		}
-		if u, ok := c.scope.adopt(u); ok {
-			listed = append(listed, u.String())
-		}
-	}
-	return listed, nil
-}
-
-func (c *Crawler) oneSitemap(ctx context.Context, g *gate, address string) (sitemap.Sitemap, error) {
-	fail := func(err error) (sitemap.Sitemap, error) {
-		if ctx.Err() != nil {
-			return sitemap.Sitemap{}, ctx.Err()
-		}
-		return sitemap.Sitemap{}, fmt.Errorf("%w: %.200q: %w", ErrSitemap, address, err)
-	}
-	for hop := 0; ; hop++ {
-		u, err := c.parser.Parse(address)
-		if err != nil {
-			return fail(err)
-		}
-		u, ok := c.scope.adopt(u)
-		if !ok {
-			return fail(errors.New("it is not on the site that was crawled; allow its host with --allow-host"))
-		}
-		d, cause, err := g.admit(ctx, u)
-		if err != nil {
-			return fail(err)
-		}
-		if !d.Allowed {
-			return fail(errors.Join(errors.New("robots.txt forbids it, or cannot be had"), cause))
-		}
-		resp, err := g.Fetch(ctx, fetch.Request{URL: u.String(), AnyType: true})
-		if err != nil {
-			return fail(err)
-		}
-		if resp.Location != "" && hop < maxRedirects {
-			address = resp.Location
-			continue
-		}
-		if resp.Status != 200 || resp.Skipped != "" {
-			return fail(fmt.Errorf("status %d %s", resp.Status, resp.Skipped))
-		}
-		s, err := sitemap.Parse(resp.Body)
-		if err != nil {
-			return fail(err)
-		}
-		return s, nil
 	}
 }

@@ -98,6 +98,11 @@ type Config struct {
 	// polite mode the longer counts where both are given.
 	Delay time.Duration
 
+	// FromSitemap is the address of a sitemap, or an index of them, whose pages
+	// are crawled as though the seed linked to them; Depth must be 1 or more.
+	// "": none is read. It is read once the seed has come.
+	FromSitemap string
+
 	AllowHosts []string       // crawled beside the seed's: "host" or "host:port"
 	AllowNets  []netip.Prefix // private networks that may be contacted
 
@@ -159,7 +164,7 @@ var _ ingest.Source = (*Crawler)(nil)
 
 // New makes a crawler that fetches through f, or through one of its own where f
 // is nil: see Config.Fetcher. Pages that are consent walls count as denied with
-// either. It sends nothing. Its errors are [*SeedError], [ErrHost], [ErrFetcher],
+// either. It sends nothing. Its errors are [*SeedError], [ErrHost], [ErrSitemap], [ErrFetcher],
 // [fetch.ErrHostedConfig] and [chromium.ErrNoBrowser].
 func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	c := &Crawler{cfg: withDefaults(cfg), names: newNotPages(), fetcher: f}
@@ -173,6 +178,9 @@ func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 		return nil, seedURLError(cfg.Seed, err)
 	}
 	if c.scope, err = newScope(c.parser, c.seed, cfg.AllowHosts); err != nil {
+		return nil, err
+	}
+	if err := c.checkFromSitemap(); err != nil {
 		return nil, err
 	}
 	guard := &egress.Guard{Nets: cfg.AllowNets, Ports: c.scope.ports(c.seed)}

@@ -25,13 +25,17 @@ type Report struct {
 	Collapsed int
 
 	Traps []Trap // patterns that ran out of budget
-	Cut   []Cut  // pages too long or too hostile to find all links of, in this run
+	Cut   []Cut  // pages too long or too hostile to find all links of, and sitemaps not read, in this run
 
 	// References not followed in this run, counted once a page.
 	OffSite  int // to other hosts
 	Nofollow int // under rel=nofollow
 	Foreign  int // mailto: and the like
 	Broken   int // to no address at all
+
+	// Listed counts the addresses of the site that the sitemaps of
+	// Config.FromSitemap hold, as often as they stand there, in this run.
+	Listed int
 
 	// Capped: the crawl ended at Config.MaxPages with more to fetch.
 	Capped bool
@@ -55,7 +59,7 @@ type Trap struct {
 	Pages, Refused int
 }
 
-// A Cut is a page whose links were not all looked at.
+// A Cut is a page or sitemap whose links were not all looked at.
 type Cut struct{ URL, Reason string }
 
 // A Visit is one address that was answered with a page or an error status.

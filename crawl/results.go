@@ -61,8 +61,8 @@ func (r *run) note(v visited) {
 	r.report.Nofollow += v.found.Nofollow
 	r.report.Foreign += v.found.Foreign
 	r.report.Broken += v.found.Broken
-	if v.found.Cut != "" && len(r.report.Cut) < r.c.cfg.MaxListed {
-		r.report.Cut = append(r.report.Cut, Cut{URL: v.entry.URL, Reason: v.found.Cut})
+	if v.found.Cut != "" {
+		r.cut(v.entry.URL, v.found.Cut)
 	}
 	if v.state == frontier.Done {
 		r.twins.add(v.content)
@@ -76,6 +76,13 @@ func (r *run) note(v visited) {
 	answered := v.state == frontier.Done || v.state == frontier.Failed && v.status >= http.StatusBadRequest
 	if answered && r.c.cfg.Visit != nil {
 		r.c.cfg.Visit(Visit{URL: v.entry.URL, Depth: v.entry.Depth, Status: v.status})
+	}
+}
+
+// cut reports what was not read to its end.
+func (r *run) cut(url, reason string) {
+	if len(r.report.Cut) < r.c.cfg.MaxListed {
+		r.report.Cut = append(r.report.Cut, Cut{URL: url, Reason: reason})
 	}
 }
 

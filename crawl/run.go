@@ -17,6 +17,7 @@ type crawlFrontier interface {
 	Next(ctx context.Context, origin string) (depth int, ok bool, err error)
 	Waiting(ctx context.Context, origin string, depth int, after int64, n int) ([]frontier.Entry, error)
 	Settle(ctx context.Context, outcomes []frontier.Outcome) error
+	Add(ctx context.Context, links []frontier.Link) error
 }
 
 // A run is one call of Documents. Its fields belong to the calling goroutine;
@@ -27,6 +28,8 @@ type run struct {
 	frontier crawlFrontier
 	keeps    bool // the frontier keeps pages until they are stored
 	emit     func(ingest.Raw) error
+	seeded   bool // the seed's page has come
+	listed   bool // the sitemap was read, see fromSitemap
 
 	traps    *traps
 	twins    *twins
@@ -40,7 +43,7 @@ type run struct {
 }
 
 // Documents implements [ingest.Source]: it crawls, and emits each page. Errors
-// are [*SeedError], [*HostDownError], [ErrNothingToResume], [ErrOtherCrawl],
+// are [*SeedError], [*HostDownError], [ErrSitemap], [ErrNothingToResume], [ErrOtherCrawl],
 // [ErrBusy], those of the store and of emit, and the context's. Single pages
 // that fail are in the [Report] and end nothing; fail is not called.
 //
@@ -136,6 +139,7 @@ func (r *run) count(o frontier.Outcome) {
 	switch o.State {
 	case frontier.Fetched, frontier.Done:
 		r.report.Pages++
+		r.seeded = r.seeded || o.Entry.Depth == 0
 		if o.Reason == reasonNoIndex {
 			r.report.NoIndex++
 		}

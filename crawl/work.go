@@ -81,6 +81,9 @@ func (r *run) salvage(ctx context.Context) error {
 // do or the page cap is reached.
 func (r *run) loop(ctx context.Context) error {
 	for {
+		if err := r.fromSitemap(ctx); err != nil {
+			return err
+		}
 		if err := r.startAll(ctx); err != nil {
 			return err
 		}

@@ -53,6 +53,7 @@ func explanations() []explanation {
 		{fetch.ErrHostedConfig, api.CodeUsage, ""},
 		{chromium.ErrNoBrowser, api.CodeUnavailable, ""},
 		{crawl.ErrHost, api.CodeUsage, "give a host name, with a port where it has one"},
+		{crawl.ErrSitemap, api.CodeUnavailable, "check the address, or leave out --from-sitemap"},
 		{crawl.ErrNothingToResume, api.CodeNotFound, ""},
 		{crawl.ErrOtherCrawl, api.CodeUsage, ""},
 		{crawl.ErrBusy, api.CodeLocked, ""},

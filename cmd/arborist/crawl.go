@@ -28,6 +28,9 @@ db, which no peer can read.`,
 			if req.SeedURL == "" {
 				return usage(errors.New("crawl: no seed"), "for example: "+cmd.Example[2:])
 			}
+			if req.Sitemap != "" && req.Depth == 0 {
+				return usage(errors.New("crawl: the pages of a sitemap are one link from the seed, and --depth 0 follows none"), "give --depth 1 or more")
+			}
 			if req.WARC != "" {
 				abs, err := filepath.Abs(req.WARC)
 				if err != nil {
@@ -45,6 +48,7 @@ db, which no peer can read.`,
 	f.StringVar(&req.SeedURL, "seed-url", "", "where to start")
 	numberVar(f, &req.Depth, "depth", 2, 0, math.MaxInt32, "how many links away from the seed")
 	numberVar(f, &req.MaxPages, "max-pages", 0, 0, math.MaxInt32, "stop after so many pages (0: no cap)")
+	f.StringVar(&req.Sitemap, "from-sitemap", "", "address of the site's sitemap, or of an index of them: its pages are crawled as though the seed linked to them")
 	f.BoolVar(&req.Ingest, "ingest", false, "store the pages in the private crawl db")
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
 	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")

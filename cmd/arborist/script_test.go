@@ -150,6 +150,9 @@ func testSite(t *testing.T) string {
 		case "/lasting": // leads to one that changes each time, and one that is there once
 			fmt.Fprint(w, `<title>Lasting</title><p>What lasts.</p><a href="/changing">a</a><a href="/going">b</a>`)
 			return
+		case "/sitemap": // names a page that no link leads to, and one that robots.txt forbids
+			fmt.Fprintf(w, "http://%[1]s/lasting\nhttp://%[1]s/secret/x\n", r.Host)
+			return
 		case "/changing":
 			fmt.Fprintf(w, "<title>Changing</title><p>This was asked for %d times.</p>", changing.Add(1))
 			return

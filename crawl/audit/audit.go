@@ -199,15 +199,22 @@ func (a *auditor) foundOn(x Address) string {
 	return x.FoundOn
 }
 
+// linked reports whether the crawl met a link to an address, or began there. It
+// may know an address from a sitemap alone.
+func (a *auditor) linked(url string) bool {
+	x := a.at[url]
+	return x != nil && (x.Depth == 0 || a.foundOn(*x) != "")
+}
+
 func (a *auditor) orphans(documents []Document, sitemap []string) {
 	why := map[string]string{}
 	for _, d := range documents {
-		if a.at[d.URL] == nil {
+		if !a.linked(d.URL) {
 			why[d.URL] = "stored"
 		}
 	}
 	for _, url := range sitemap {
-		if a.at[url] == nil {
+		if !a.linked(url) {
 			why[url] = "sitemap"
 		}
 	}

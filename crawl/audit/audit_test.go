@@ -8,7 +8,11 @@ import (
 )
 
 func page(url string, depth int) Address {
-	return Address{URL: url, Depth: depth, Status: 200, Result: Page}
+	a := Address{URL: url, Depth: depth, Status: 200, Result: Page}
+	if depth > 0 {
+		a.FoundOn = "/"
+	}
+	return a
 }
 
 func doc(url, title string, words int, leaves ...string) Document {
@@ -27,29 +31,31 @@ func site() ([]Address, []Document, []string) {
 		{URL: "/gone", FoundOn: "/b", Depth: 3, Status: 404, Result: Failed, Reason: "status 404"},
 		{URL: "/secret", FoundOn: "/", Depth: 1, Result: NotFetched, Reason: "robots.txt"},
 		{URL: "/later", FoundOn: "/", Depth: 1, Result: Unfetched},
+		// From a sitemap that the crawl read; no link leads to it.
+		{URL: "/unlinked", Depth: 1, Status: 200, Result: Page},
 	}
 	documents := []Document{
 		doc("/", "Home", 300, "frame", "home"), doc("/a", "A", 200, "x", "y", "z"), doc("/a2", "A", 200, "x", "y", "z"),
-		doc("/b", "", 120, "x", "y", "other"), doc("/new", "New", 7, "n"), doc("/stored", "Stored", 90, "s"),
+		doc("/b", "", 120, "x", "y", "other"), doc("/new", "New", 7, "n"), doc("/stored", "Stored", 90, "s"), doc("/unlinked", "U", 90, "u"),
 	}
 	return addresses, documents, []string{"/", "/a", "/listed"}
 }
 
 func TestEveryFaultOfASiteIsReported(t *testing.T) {
 	r := New(site())
-	if r.Pages != 5 {
+	if r.Pages != 6 {
 		t.Errorf("%d pages", r.Pages)
 	}
 	for what, got := range map[string][2]any{
-		"orphans":    {r.Orphans, []Orphan{{"/listed", "sitemap"}, {"/stored", "stored"}}},
+		"orphans":    {r.Orphans, []Orphan{{"/listed", "sitemap"}, {"/stored", "stored"}, {"/unlinked", "stored"}}},
 		"duplicates": {len(r.Duplicates), 1},
 		"overlaps":   {r.Overlaps, []Overlap{{"/a", "/b", 2, 2.0 / 3}}},
 		"broken":     {r.Broken, []Broken{{"/gone", "/b", 404, "status 404"}}},
 		"redirects":  {r.Redirects, []Chain{{"/older", "/new", "/", []string{"/old"}, 2}}},
-		"depths":     {r.Depths, []Depth{{0, 1}, {1, 2}, {2, 2}}},
+		"depths":     {r.Depths, []Depth{{0, 1}, {1, 3}, {2, 2}}},
 		"thin":       {r.Thin, []Thin{{"/new", 7, false}, {"/b", 120, true}}},
-		"statuses":   {r.Statuses, []Status{{200, 5}, {301, 2}, {404, 1}}},
-		"totals":     {r.Totals, Totals{2, 1, 1, 1, 1, 2}},
+		"statuses":   {r.Statuses, []Status{{200, 6}, {301, 2}, {404, 1}}},
+		"totals":     {r.Totals, Totals{3, 1, 1, 1, 1, 2}},
 	} {
 		if fmt.Sprintf("%+v", got[0]) != fmt.Sprintf("%+v", got[1]) {
 			t.Errorf("%s: %+v, want %+v", what, got[0], got[1])

@@ -39,7 +39,8 @@ type CrawlRequest struct {
 	Ingest    bool     `json:"ingest"`    // store pages in the private crawl db
 	Fast      bool     `json:"fast"`
 	AllowHost []string `json:"allow_host,omitempty"`
-	AllowNet  []string `json:"allow_net,omitempty"` // CIDR
+	AllowNet  []string `json:"allow_net,omitempty"`    // CIDR
+	Sitemap   string   `json:"from_sitemap,omitempty"` // URL of a sitemap whose pages are crawled beside what is linked; empty: none is read
 	Resume    bool     `json:"resume,omitempty"`
 	Fetcher   string   `json:"fetcher,omitempty"` // http, chromium, auto; empty: what config.toml says
 	WARC      string   `json:"warc,omitempty"`    // folder for WARC files of the crawl, an absolute path; empty: none are written
@@ -66,6 +67,7 @@ type CrawlResult struct {
 	Requests     int            `json:"requests"`            // of this run, robots.txt included
 	OffSite      int            `json:"off_site,omitempty"`  // links to other hosts
 	Nofollow     int            `json:"nofollow,omitempty"`  // links not followed, as the site asks
+	Listed       int            `json:"listed,omitempty"`    // addresses of the site that its sitemaps hold
 	Capped       bool           `json:"capped,omitempty"`    // ended at max_pages with more to fetch
 	WARC         []string       `json:"warc,omitempty"`      // files that were written
 }
