@@ -133,7 +133,7 @@ func TestQueryOverTheSocketHasVerifiedHits(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := c.Query(t.Context(), api.QueryRequest{Text: "granite"})
-	if err != nil || len(res.Hits) != 1 || !strings.HasPrefix(res.Hits[0].Proof, "arborist-proof/1\n") {
+	if err != nil || len(res.Hits) != 1 || !strings.HasPrefix(res.Hits[0].Proof, "arborist-proof/2\n") {
 		t.Fatalf("%+v, %v", res, err)
 	}
 }

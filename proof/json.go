@@ -44,7 +44,7 @@ func (p *Proof) encodeJSON(c parts) ([]byte, error) {
 	if p.Log == nil {
 		t.Document, t.Header = c.header.id.String(), string(c.header.text)
 	} else {
-		t.Record, t.Checkpoint = string(c.line), string(p.Log.Note)
+		t.Record, t.Checkpoint = string(withoutID(c.line)), string(p.Log.Note)
 		t.Index, t.Hashes = &p.Log.Entry.Index, p.Log.Entry.strings()
 	}
 	return json.Marshal(t)
@@ -109,7 +109,7 @@ func (t *twin) logPart(p *Proof) error {
 	if t.Index == nil {
 		return fmt.Errorf("%w: a record without its index", ErrFormat)
 	}
-	r, err := readRecord([]byte(t.Record))
+	r, err := readWithoutID([]byte(t.Record))
 	if err != nil {
 		return err
 	}

@@ -99,13 +99,31 @@ func ParseRecord(line []byte) (Record, error) {
 	return r, nil
 }
 
+// withoutID returns the line of an add or supersede as a proof file has it:
+// without the ID, which is the hash of the header whose fields follow.
+func withoutID(line []byte) []byte {
+	op, rest, _ := bytes.Cut(line, []byte(`,"id":"`))
+	_, rest, _ = bytes.Cut(rest, []byte(`"`))
+	return append(bytes.Clone(op), rest...)
+}
+
 // readRecord reads the fields of a record's line. The caller has to check them
 // and to compare what they encode to.
-func readRecord(line []byte) (Record, error) {
-	if len(line) > MaxRecord {
-		return Record{}, fmt.Errorf("parse record: %w: %d bytes, at most %d", ErrTooLarge, len(line), MaxRecord)
+func readRecord(line []byte) (Record, error) { return (&recordParser{line: line}).read() }
+
+// readWithoutID is readRecord for what [withoutID] gives.
+func readWithoutID(line []byte) (Record, error) {
+	r, err := (&recordParser{line: line, noID: true}).read()
+	if err == nil {
+		r.ID = r.Header.ID()
 	}
-	p := recordParser{line: line}
+	return r, err
+}
+
+func (p *recordParser) read() (Record, error) {
+	if len(p.line) > MaxRecord {
+		return Record{}, fmt.Errorf("parse record: %w: %d bytes, at most %d", ErrTooLarge, len(p.line), MaxRecord)
+	}
 	r := p.record()
 	if p.err != nil {
 		return Record{}, fmt.Errorf("parse record: %w: %w", ErrFormat, p.err)
@@ -117,6 +135,7 @@ func readRecord(line []byte) (Record, error) {
 // stands where it has to. After an error it does nothing any more.
 type recordParser struct {
 	line []byte
+	noID bool // the line leaves out the ID
 	pos  int
 	err  error
 }
@@ -124,7 +143,9 @@ type recordParser struct {
 func (p *recordParser) record() (r Record) {
 	p.literal(`{"op":`)
 	r.Op = Op(p.text())
-	r.ID = parseWith(p, "id", document.ParseID)
+	if !p.noID {
+		r.ID = parseWith(p, "id", document.ParseID)
+	}
 	if r.Op != OpWithdraw {
 		r.Header.Root = parseWith(p, "root", document.ParseRoot)
 		r.Header.Chunks = p.number("chunks")

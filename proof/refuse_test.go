@@ -133,28 +133,54 @@ func TestProofRefusesWhatDoesNotBelongTogether(t *testing.T) {
 func TestImpossiblePlacesHaveNoFile(t *testing.T) {
 	s := testSigner(t, testPeer+"/main")
 	d := newTestDocument(numbered(9))
-	for name, change := range map[string]func(p *Proof){
-		"chunk 9 of 9": func(p *Proof) {
+	for _, row := range []struct {
+		name   string
+		change func(p *Proof)
+		want   error
+	}{
+		{"chunk 9 of 9", func(p *Proof) {
 			p.Chunk = Inclusion{Index: 9, Path: make([]merkle.Hash, merkle.PathLength(9, 9))}
-		},
-		"record 11 of 11": func(p *Proof) {
+		}, ErrTampered},
+		{"record 11 of 11", func(p *Proof) {
 			p.Log.Entry = Inclusion{Index: 11, Path: make([]merkle.Hash, merkle.PathLength(11, 11))}
-		},
-		"a record that is none": func(p *Proof) { p.Log.Record.Header.Bytes++ },
+		}, ErrTampered},
+		{"a record that is none", func(p *Proof) { p.Log.Record.URI = "" }, ErrFormat},
+		{"a record that withdraws", func(p *Proof) { p.Log.Record = p.Log.Record.Withdrawal(testTime) }, ErrFormat},
 	} {
 		p := d.logged(t, s, 8, 10, 11)
-		change(p)
-		if _, err := p.MarshalText(); !errors.Is(err, ErrTampered) {
-			t.Errorf("%s, written as text: %v", name, err)
+		row.change(p)
+		if _, err := p.MarshalText(); !errors.Is(err, row.want) {
+			t.Errorf("%s, written as text: %v", row.name, err)
 		}
-		if _, err := p.MarshalJSON(); !errors.Is(err, ErrTampered) {
-			t.Errorf("%s, written as JSON: %v", name, err)
+		if _, err := p.MarshalJSON(); !errors.Is(err, row.want) {
+			t.Errorf("%s, written as JSON: %v", row.name, err)
 		}
-		if _, err := Parse(rawText(t, p)); !errors.Is(err, ErrTampered) {
-			t.Errorf("%s, read: %v", name, err)
+		if _, err := Parse(rawText(t, p)); !errors.Is(err, row.want) {
+			t.Errorf("%s, read: %v", row.name, err)
 		}
-		if _, err := Verify(p, Expect{}); !errors.Is(err, ErrTampered) {
-			t.Errorf("%s, verified: %v", name, err)
+		if _, err := Verify(p, Expect{}); !errors.Is(err, row.want) {
+			t.Errorf("%s, verified: %v", row.name, err)
+		}
+	}
+}
+
+// A file leaves out the ID of its record, so a header that was changed brings
+// an ID of its own: the record with it stands in no log.
+func TestAChangedHeaderIsNotTheOneThatWasListed(t *testing.T) {
+	s, d := testSigner(t, testPeer+"/main"), newTestDocument(numbered(9))
+	for name, change := range map[string]func(h *document.Header){
+		"bytes":   func(h *document.Header) { h.Bytes++ },
+		"norm":    func(h *document.Header) { h.Norm = "norm-v3" },
+		"chunker": func(h *document.Header) { h.Chunker = "block-v2" },
+	} {
+		p := d.logged(t, s, 8, 10, 11)
+		change(&p.Log.Record.Header)
+		q, err := Parse(rawText(t, p))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if c, err := Verify(q, Expect{Key: s.Verifier()}); !errors.Is(err, ErrTampered) {
+			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"arborist/document"
 )
 
 // spelling is another way to write something valid, which must be refused.
@@ -42,11 +44,11 @@ func textSpellings(t *testing.T, logged, short *Proof) []spelledForm {
 	path0 := string(appendHash(nil, logged.Chunk.Path[0]))
 	entry0 := string(appendHash(nil, logged.Log.Entry.Path[0]))
 	both := []spelling{
-		{"no version", "arborist-proof/1\n", ""},
-		{"another name", "arborist-proof/1\n", "arborist-prof/1\n"},
+		{"no version", "arborist-proof/2\n", ""},
+		{"another name", "arborist-proof/2\n", "arborist-prof/1\n"},
 		{"white space before", "arborist", " arborist"},
 		{"byte order mark", "arborist", "\ufeffarborist"},
-		{"CRLF at the first line", "proof/1\n", "proof/1\r\n"},
+		{"CRLF at the first line", "proof/2\n", "proof/2\r\n"},
 		{"space at a line's end", "chunk 3\n", "chunk 3 \n"},
 		{"two spaces", "chunk 3\n", "chunk  3\n"},
 		{"tab", "chunk 3\n", "chunk\t3\n"},
@@ -95,6 +97,8 @@ func textSpellings(t *testing.T, logged, short *Proof) []spelledForm {
 			{"CRLF at a signature line", "\npassage ", "\r\npassage "},
 			{"a header too", `{"op"`, string(logged.Header.Text()) + `{"op"`},
 			{"white space in the record", `{"op"`, `{ "op"`},
+			{"the ID too", `","root"`, `","id":"` + logged.Log.Record.ID.String() + `","root"`},
+			{"a withdraw", `"op":"add"`, `"op":"withdraw"`},
 			{"empty line after the note", "\npassage ", "\n\npassage "},
 		}, both...)},
 		{"short", mustText(t, short), append([]spelling{
@@ -130,7 +134,7 @@ func TestTextFormHasOneSpelling(t *testing.T) {
 				t.Errorf("%s, %s: %v", form.name, name, err)
 			}
 		}
-		if _, err := Parse([]byte(strings.Replace(valid, "arborist-proof/1", "arborist-proof/2", 1))); !errors.Is(err, ErrVersion) {
+		if _, err := Parse([]byte(strings.Replace(valid, "arborist-proof/2", "arborist-proof/3", 1))); !errors.Is(err, ErrVersion) {
 			t.Errorf("%s, newer version: %v", form.name, err)
 		}
 	}
@@ -159,14 +163,14 @@ func jsonSpellings(t *testing.T, logged, short *Proof) []spelledForm {
 		{"key in another case", `"chunk"`, `"Chunk"`},
 		{"escaped key", `"chunk"`, `"\u0063hunk"`},
 		{"escaped value", `"format":"a`, `"format":"\u0061`},
-		{"escaped slash", `arborist-proof/1`, `arborist-proof\/1`},
+		{"escaped slash", `arborist-proof/2`, `arborist-proof\/2`},
 		{"exponent", `"chunk":3`, `"chunk":3e0`},
 		{"fraction", `"chunk":3`, `"chunk":3.0`},
 		{"number as a string", `"chunk":3`, `"chunk":"3"`},
 		{"minus zero", `"chunk":3`, `"chunk":-0`},
 		{"null", `"chunk":3`, `"chunk":null`},
 		{"key missing", `"chunk":3,`, ``},
-		{"another order", `"format":"arborist-proof/1","chunk":3`, `"chunk":3,"format":"arborist-proof/1"`},
+		{"another order", `"format":"arborist-proof/2","chunk":3`, `"chunk":3,"format":"arborist-proof/2"`},
 		{"path null", `"path":[`, `"path":null,"path":[`},
 		{"path with null", `"path":[`, `"path":[null,`},
 		{"passage null", `"passage":"`, `"passage":null,"passage":"`},
@@ -179,6 +183,7 @@ func jsonSpellings(t *testing.T, logged, short *Proof) []spelledForm {
 		{"logged", mustTwin(t, logged), append([]spelling{
 			{"header beside the record", `"record":`, `"header":"x","record":`},
 			{"document beside the record", `"record":`, `"document":"` + short.Header.ID().String() + `","record":`},
+			{"the ID too", `\",\"root\"`, `\",\"id\":\"` + logged.Log.Record.ID.String() + `\",\"root\"`},
 			{"no index", `"index":6,`, ``},
 			{"no hashes", `"hashes":`, `"hashs":`},
 			{"no checkpoint", `"checkpoint":`, `"checkpoints":`},
@@ -234,7 +239,7 @@ func TestJSONFormHasOneSpelling(t *testing.T) {
 				t.Errorf("%s, %s: %v", form.name, name, err)
 			}
 		}
-		if _, err := Parse([]byte(strings.Replace(valid, "proof/1", "proof/2", 1))); !errors.Is(err, ErrVersion) {
+		if _, err := Parse([]byte(strings.Replace(valid, "proof/2", "proof/3", 1))); !errors.Is(err, ErrVersion) {
 			t.Errorf("%s, newer version: %v", form.name, err)
 		}
 	}
@@ -259,7 +264,9 @@ func TestFormsHoldNeitherKeyNorUnboundHash(t *testing.T) {
 }
 
 // The promise of docs/formats.md: without its passage, the proof of a chunk of
-// a 1,000-chunk document in a log of 10⁶ records fits in 2 KiB.
+// a 1,000-chunk document in a log of 10⁶ records fits in 2 KiB, where URI,
+// title and source have 151 bytes together or, beside the ID of a document that
+// was superseded, 70.
 func TestProofOfAMillionRecordLogFitsIn2KiB(t *testing.T) {
 	_, p, key := benchProofs(t)
 	if _, err := Verify(p, Expect{Key: key}); err != nil {
@@ -269,13 +276,22 @@ func TestProofOfAMillionRecordLogFitsIn2KiB(t *testing.T) {
 	if len(p.Chunk.Path) != 10 || len(p.Log.Entry.Path) != 20 {
 		t.Fatalf("paths of %d and %d hashes are not the longest", len(p.Chunk.Path), len(p.Log.Entry.Path))
 	}
-	file, err := p.MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := p.Log.Record
-	t.Logf("%d bytes, of them %d of URI, title and source", len(file), len(r.URI)+len(r.Title)+len(r.Source))
-	if len(file) > 2048 {
-		t.Errorf("%d bytes:\n%s", len(file), file)
+	r := &p.Log.Record
+	// Numbers as long as such a document has.
+	r.Header.Bytes, p.Chunk.Index = 1_536_000, 512
+	r.URI, r.Source = "https://example.org/", "crawl"
+	for _, row := range []struct {
+		supersedes document.ID
+		op         Op
+		room       int
+	}{{document.ID{}, OpAdd, 151}, {document.ID{9}, OpSupersede, 70}} {
+		r.Op, r.Supersedes = row.op, row.supersedes
+		r.Title = strings.Repeat("t", row.room-len(r.URI)-len(r.Source))
+		p.Header, r.ID = r.Header, r.Header.ID()
+		file, err := p.MarshalText()
+		if err != nil || len(file) > 2048 {
+			t.Errorf("%s: %d bytes, %v:\n%s", row.op, len(file), err, file)
+		}
+		t.Logf("%s: %d bytes", row.op, len(file))
 	}
 }

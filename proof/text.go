@@ -11,7 +11,7 @@ import (
 
 const (
 	versionPrefix = "arborist-proof/"
-	version       = versionPrefix + "1"
+	version       = versionPrefix + "2"
 	tlogVersion   = "c2sp.org/tlog-proof@v1"
 )
 
@@ -38,7 +38,7 @@ func (p *Proof) encodeText(c parts) ([]byte, error) {
 		b = append(b, '\n')
 		b = append(b, c.header.text...)
 	} else {
-		b = append(b, c.line...)
+		b = append(b, withoutID(c.line)...)
 		b = append(b, "\n"+tlogVersion+"\nindex "...)
 		b = p.Log.Entry.appendText(b)
 		b = append(b, '\n')
@@ -178,7 +178,7 @@ func (t *textParser) logPart(p *Proof) error {
 		return err
 	}
 	p.Log = new(LogPart)
-	if p.Log.Record, err = readRecord(line); err != nil {
+	if p.Log.Record, err = readWithoutID(line); err != nil {
 		return err
 	}
 	p.Header = p.Log.Record.Header

@@ -49,7 +49,7 @@ func reasons() []struct {
 		{proof.ErrSignature, "bad_signature", "do not trust this file; ask the publisher for the proof again"},
 		{proof.ErrDocument, "wrong_document", "the proof may be sound, but it is of another document than you expected: compare the --root or --id that you passed with where you have it from"},
 		{proof.ErrTruncated, "truncated", "the file was cut off: copy it again"},
-		{proof.ErrVersion, "version", "get a newer arborist-verify"},
+		{proof.ErrVersion, "version", "get a newer arborist-verify; a proof of an older format has to be made again"},
 		{proof.ErrTooLarge, "too_large", "this is not a proof file, or not one that an honest program makes"},
 		{proof.ErrTampered, "tampered", "something was changed after it was proven, in the file or in the text: do not trust it; ask for the proof again"},
 		{proof.ErrFormat, "malformed", "the file must be byte for byte as the prover wrote it: no added line end (jq -r adds one), no CRLF, no re-formatting"},

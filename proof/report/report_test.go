@@ -110,7 +110,7 @@ func TestEveryFaultHasItsCodeAndNextStep(t *testing.T) {
 	cut := f.write(t, "cut", read(t, f.logged)[:700])
 	crlf := f.write(t, "crlf", bytes.ReplaceAll(read(t, f.logged), []byte("\n"), []byte("\r\n")))
 	newline := f.write(t, "newline", append(read(t, f.logged), '\n'))
-	newer := f.write(t, "newer", bytes.Replace(read(t, f.logged), []byte("proof/1"), []byte("proof/2"), 1))
+	newer := f.write(t, "newer", bytes.Replace(read(t, f.logged), []byte("proof/2"), []byte("proof/3"), 1))
 	sig := read(t, f.logged)
 	at := bytes.Index(sig, []byte("\npassage")) - 20
 	sig[at] ^= 1

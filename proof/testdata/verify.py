@@ -7,7 +7,7 @@ checks only that there is one line of the key.
 import base64, datetime, hashlib, json, re, sys
 
 REFUSED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what bad input raises
-FILE = re.compile(rb"""arborist-proof/1\nchunk\ (?P<chunk>.*)\n(?P<path>(?:.+\n){0,63})\n
+FILE = re.compile(rb"""arborist-proof/2\nchunk\ (?P<chunk>.*)\n(?P<path>(?:.+\n){0,63})\n
     (?:document\ (?P<document>.*)\n(?P<header>(?:.*\n){6})
     |(?P<record>\{.*)\nc2sp\.org/tlog-proof@v1\nindex\ (?P<index>.*)\n(?P<hashes>(?:.+\n){0,63})\n
      (?P<checkpoint>(?:.*\n){3}\n(?:\xe2\x80\x94\ .*\n)+))
@@ -46,6 +46,9 @@ def header(text):
     need(1 <= number(chunks) <= number(size) <= 64 << 20 and uncid(root), "impossible counts")
     return root, int(chunks), int(size)
 
+def header_of(r): return "arborist-document/1\n" + "".join(f"{k} {r[k]}\n" for k in LISTING.split()[2:7])
+def id_of(r): return cid(sha(header_of(r).encode()))
+
 def record(line):
     need(len(line.encode()) <= 16384, "long record")
     r = json.loads(line)
@@ -56,9 +59,7 @@ def record(line):
     need(all(min <= len(r.get(k, "?").encode()) <= max for k, (min, max) in LENGTHS.items()), "lengths in the record")
     time = datetime.datetime.fromisoformat(r["fetched"][:-1])
     need(r["fetched"] == time.isoformat("T", "seconds") + "Z" and time > datetime.datetime.min, "time of the record")
-    if r["op"] != "withdraw":
-        r["header"] = "arborist-document/1\n" + "".join(f"{k} {r[k]}\n" for k in LISTING.split()[2:7])
-        need(header(r["header"]) and cid(sha(r["header"].encode())) == r["id"], "the ID is not the header's hash")
+    need(r["op"] == "withdraw" or header(header_of(r)) and id_of(r) == r["id"], "the ID is not the header's hash")
     need(r["op"] != "supersede" or uncid(r["supersedes"]) != uncid(r["id"]), "supersedes itself")
     return r
 
@@ -91,10 +92,10 @@ def verify(f, key=None, root=None, ID=None, apart=None):  # f: what parse gave; 
     origin, log_size, log_root = note(f["checkpoint"], key) if "record" in f else (None, None, None)
     if origin:
         need(all(origin.partition("/")[::2]), "the origin is not PEER/NAME")
-        at = root_of(sha(b"\x00", f["record"].encode()), f["index"], log_size, f["hashes"])
-        need(at == log_root, "the record is not in the log")
+        line = f["record"].replace('","root":', '","id":"%s","root":' % id_of(json.loads(f["record"])), 1)  # as logged
+        need(root_of(sha(b"\0", line.encode()), f["index"], log_size, f["hashes"]) == log_root, "record not in the log")
     need(origin or not key, "in no corpus, but a key is given")
-    head = record(f["record"])["header"] if origin else f["header"]  # a withdraw has none
+    head = header_of(record(line)) if origin else f["header"]  # a withdraw has none
     (doc_root, chunks, size), doc, passage = header(head), cid(sha(head.encode())), f.get("passage", apart)
     need(f.get("document", doc) == doc, "header of another document")
     need(passage and apart in (None, passage), "no passage, or two")

@@ -25,7 +25,7 @@ def parse(file):
     fields = verify.parse(text_form(json.loads(file)))
     b64 = lambda raw: base64.b64encode(raw).decode()
     twin = {k: list(map(b64, v)) if type(v) is list else b64(v) if k == "passage" else v for k, v in fields.items()}
-    verify.need(encode({"format": "arborist-proof/1", **twin}) == file, "second spelling of JSON")
+    verify.need(encode({"format": "arborist-proof/2", **twin}) == file, "second spelling of JSON")
     return fields
 
 
