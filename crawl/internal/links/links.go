@@ -119,7 +119,7 @@ func (f *Finder) resolve(page weburl.URL, s *scan, enc queryEncoding, deadline t
 			}
 		}
 	}
-	seen := make(map[weburl.URL]bool, len(s.refs))
+	seen := make(map[string]bool, len(s.refs)) // addresses that differ have texts that differ
 	for i, ref := range s.refs {
 		if i%256 == 255 && time.Now().After(deadline) {
 			found.Cut = cutTime
@@ -131,8 +131,8 @@ func (f *Finder) resolve(page weburl.URL, s *scan, enc queryEncoding, deadline t
 			found.Foreign++
 		case err != nil:
 			found.Broken++
-		case !seen[u]:
-			seen[u] = true
+		case !seen[u.String()]:
+			seen[u.String()] = true
 			found.Links = append(found.Links, u)
 		}
 	}

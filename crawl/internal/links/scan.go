@@ -1,6 +1,7 @@
 package links
 
 import (
+	"bytes"
 	"strings"
 	"time"
 )
@@ -45,53 +46,52 @@ func (s *scan) tag(tag tagName, attrs []byte) {
 	a := readAttributes(attrs)
 	switch tag {
 	case linkTag:
-		s.add(a.href, a.hasHref, a.rel)
+		s.add(a.href, a.rel)
 	case relTag:
 		if leads(a.rel, a.kind) {
-			s.add(a.href, a.hasHref, a.rel)
+			s.add(a.href, a.rel)
 		}
 	case frameTag:
-		s.add(a.src, a.hasSrc, "")
+		s.add(a.src, nil)
 	case baseTag:
-		if a.hasHref && !s.hasBase { // the first one counts
-			s.hasBase, s.base = true, a.href
+		if a.href != nil && !s.hasBase { // the first one counts
+			s.hasBase, s.base = true, string(value(a.href))
 		}
 	case metaTag:
 		s.meta(a)
 	}
 }
 
-// attributes are the ones that matter on any of our tags; of repeated ones the
-// first counts.
+// attributes are the ones that matter on any of our tags, as they stand; of
+// repeated ones the first counts, and nil are those that are not there.
 type attributes struct {
-	href, src, rel, kind     string
-	name, content, httpEquiv string
-	hasHref, hasSrc          bool
+	href, src, rel, kind     []byte
+	name, content, httpEquiv []byte
 }
 
 func readAttributes(text []byte) (a attributes) {
-	var has struct{ rel, kind, name, content, equiv bool }
-	once := func(to *string, has *bool, raw []byte) {
-		if !*has {
-			*to, *has = value(raw), true
-		}
-	}
 	for r := (attributeReader{text: text}); r.next(); {
+		var to *[]byte
 		switch {
 		case named(r.key, "href"):
-			once(&a.href, &a.hasHref, r.value)
+			to = &a.href
 		case named(r.key, "src"):
-			once(&a.src, &a.hasSrc, r.value)
+			to = &a.src
 		case named(r.key, "rel"):
-			once(&a.rel, &has.rel, r.value)
+			to = &a.rel
 		case named(r.key, "type"):
-			once(&a.kind, &has.kind, r.value)
+			to = &a.kind
 		case named(r.key, "name"):
-			once(&a.name, &has.name, r.value)
+			to = &a.name
 		case named(r.key, "content"):
-			once(&a.content, &has.content, r.value)
+			to = &a.content
 		case named(r.key, "http-equiv"):
-			once(&a.httpEquiv, &has.equiv, r.value)
+			to = &a.httpEquiv
+		default:
+			continue
+		}
+		if *to == nil {
+			*to = r.value
 		}
 	}
 	return a
@@ -114,50 +114,54 @@ func named(key []byte, name string) bool {
 	return true
 }
 
-// add notes a reference. One that stands under nofollow in one place and free
-// in another is followed.
-func (s *scan) add(ref string, present bool, rel string) {
-	if !present {
+// add notes the reference that an attribute holds, if there is one. One that
+// stands under nofollow in one place and free in another is followed.
+func (s *scan) add(attribute, rel []byte) {
+	if attribute != nil {
+		s.note(value(attribute), !hasToken(value(rel), "nofollow"))
+	}
+}
+
+func (s *scan) note(ref []byte, follow bool) {
+	ref = bytes.Trim(ref, " \t\r\n\f")
+	ref, _, _ = bytes.Cut(ref, []byte("#"))
+	followed, known := s.seen[string(ref)] // without a copy, as for most
+	if followed || known && !follow {
 		return
 	}
-	ref = strings.Trim(ref, " \t\r\n\f")
-	ref, _, _ = strings.Cut(ref, "#")
-	follow := !hasToken(rel, "nofollow")
-	followed, known := s.seen[ref]
+	text := string(ref)
+	s.seen[text] = follow
 	switch {
-	case followed, known && !follow:
-		return
-	case follow:
-		if known {
-			s.nofollow--
-		}
-		s.refs = append(s.refs, ref)
-	default:
+	case !follow:
 		s.nofollow++
+		return
+	case known:
+		s.nofollow--
 	}
-	s.seen[ref] = follow
+	s.refs = append(s.refs, text)
 }
 
 func (s *scan) meta(a attributes) {
-	name := strings.ToLower(strings.Trim(a.name, " \t\r\n\f"))
+	name := strings.ToLower(strings.Trim(string(value(a.name)), " \t\r\n\f"))
 	if name == "robots" || name == s.token {
-		s.robots.read(a.content)
+		s.robots.read(string(value(a.content)))
 	}
-	if strings.EqualFold(strings.TrimSpace(a.httpEquiv), "refresh") {
-		if ref, ok := refreshTarget(a.content); ok {
-			s.add(ref, true, "")
+	if strings.EqualFold(strings.TrimSpace(string(value(a.httpEquiv))), "refresh") {
+		if ref, ok := refreshTarget(string(value(a.content))); ok {
+			s.note([]byte(ref), true)
 		}
 	}
 }
 
 // leads reports whether a <link> of these relations and type leads to a page:
 // not to a style sheet, and not to the same content as a feed.
-func leads(rel, kind string) bool {
+func leads(rel, kind []byte) bool {
+	rel = value(rel)
 	if hasToken(rel, "stylesheet") {
 		return false
 	}
-	kind, _, _ = strings.Cut(kind, ";")
-	switch strings.ToLower(strings.TrimSpace(kind)) {
+	mediaType, _, _ := strings.Cut(string(value(kind)), ";")
+	switch strings.ToLower(strings.TrimSpace(mediaType)) {
 	case "", "text/html", "application/xhtml+xml", "text/plain", "text/markdown":
 	default:
 		return false
@@ -170,15 +174,15 @@ func leads(rel, kind string) bool {
 	return false
 }
 
-func hasToken(list, token string) bool {
+func hasToken(list []byte, token string) bool {
 	for len(list) > 0 {
 		field := list
-		if i := strings.IndexAny(list, " \t\r\n\f"); i >= 0 {
+		if i := bytes.IndexAny(list, " \t\r\n\f"); i >= 0 {
 			field, list = list[:i], list[i+1:]
 		} else {
-			list = ""
+			list = nil
 		}
-		if strings.EqualFold(field, token) {
+		if strings.EqualFold(string(field), token) {
 			return true
 		}
 	}

@@ -238,13 +238,15 @@ func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\
 
 func endsName(c byte) bool { return isSpace(c) || c == '/' || c == '>' }
 
-// value gives an attribute's value with its character references resolved.
-func value(raw []byte) string {
-	if bytes.IndexByte(raw, '&') < 0 && bytes.IndexByte(raw, '\r') < 0 && bytes.IndexByte(raw, 0) < 0 {
-		return string(raw)
-	}
-	if n := bytes.Count(raw, []byte("&")); n > 0 && n == bytes.Count(raw, []byte("&amp;")) && bytes.IndexByte(raw, '\r') < 0 && bytes.IndexByte(raw, 0) < 0 {
-		return strings.ReplaceAll(string(raw), "&amp;", "&")
+// value gives an attribute's value with its character references resolved:
+// raw itself where there are none.
+func value(raw []byte) []byte {
+	ampersands := bytes.Count(raw, []byte("&"))
+	switch plain := bytes.IndexByte(raw, '\r') < 0 && bytes.IndexByte(raw, 0) < 0; {
+	case plain && ampersands == 0:
+		return raw
+	case plain && ampersands == bytes.Count(raw, []byte("&amp;")):
+		return bytes.ReplaceAll(raw, []byte("&amp;"), []byte("&"))
 	}
 	// In attributes they follow rules of their own, which the tokenizer knows. A
 	// value holds one kind of quotes at most, but for one without quotes.
@@ -258,5 +260,5 @@ func value(raw []byte) string {
 	z := html.NewTokenizer(strings.NewReader("<a v=" + quote + string(raw) + quote + ">"))
 	z.Next()
 	_, v, _ := z.TagAttr()
-	return string(v)
+	return v
 }

@@ -61,10 +61,10 @@ func byTags(text []byte, xhtml bool) (out []string) {
 					key[i] += 'a' - 'A'
 				}
 			}
-			if len(key) == 0 || slices.Contains(seen, string(bytes.ToLower(r.key))) {
+			if len(key) == 0 || slices.Contains(seen, string(key)) {
 				continue
 			}
-			seen = append(seen, string(bytes.ToLower(r.key)))
+			seen = append(seen, string(key))
 			line += fmt.Sprintf(" %q=%q", key, value(r.value))
 		}
 		out = append(out, line)

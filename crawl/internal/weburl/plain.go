@@ -68,25 +68,38 @@ func (b *Base) plain(ref string) (URL, bool) {
 		return b.parser.plain(ref)
 	}
 	path, query, hasQuery := strings.Cut(ref, "?")
+	folder := "" // of the base, where the path is relative to it
 	switch {
 	case path == "":
 		path = b.url.Path()
 	case path[0] != '/':
-		dir := b.url.Path()
-		path = dir[:strings.LastIndexByte(dir, '/')+1] + path
+		folder, path = climb(b.url.Path(), path)
 	}
-	if strings.Contains(path, "/.") {
-		path = withoutDots(path)
+	if strings.HasPrefix(path, ".") || strings.Contains(path, "/.") {
+		folder, path = "", withoutDots(folder+path)
 	}
 	if hasQuery {
 		path = b.parser.strip(path + "?" + query)
 	}
-	if b.url.path+len(path) > MaxLength {
+	if b.url.path+len(folder)+len(path) > MaxLength {
 		return URL{}, false
 	}
 	u := b.url
-	u.href = b.url.href[:b.url.path] + path
+	u.href = b.url.Origin() + folder + path
 	return u, true
+}
+
+// climb gives the folder that a relative path is in, seen from a page, and the
+// path within it: "/a/b" and "../c" are "/" and "c".
+func climb(page, ref string) (folder, rest string) {
+	folder = page[:strings.LastIndexByte(page, '/')+1]
+	for strings.HasPrefix(ref, "../") {
+		ref = ref[len("../"):]
+		if up := strings.TrimSuffix(folder, "/"); up != "" {
+			folder = up[:strings.LastIndexByte(up, '/')+1]
+		}
+	}
+	return folder, ref
 }
 
 // plainTarget reports whether every byte of a path and query stands for itself.
