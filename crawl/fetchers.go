@@ -58,7 +58,7 @@ func (r *run) part(ctx context.Context, address string) error {
 	if _, ours := r.c.scope.adopt(u); !ours {
 		return fmt.Errorf("%.200s is on a host that is not crawled", address)
 	}
-	d, err := r.gate.robots.Check(ctx, u.String())
+	d, err := r.gate.robots.Check(ctx, u)
 	switch {
 	case err != nil:
 		return err

@@ -102,7 +102,7 @@ func deniedCause(err error) error {
 // admit asks robots.txt about an address, and learns the host's pace from it.
 // Where the rules could not be had, cause says why as far as is known.
 func (g *gate) admit(ctx context.Context, u weburl.URL) (d robots.Decision, cause, err error) {
-	d, err = g.robots.Check(ctx, u.String())
+	d, err = g.robots.Check(ctx, u)
 	if err != nil {
 		return d, nil, err
 	}

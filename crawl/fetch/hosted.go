@@ -123,7 +123,7 @@ func (h *Hosted) Fetch(ctx context.Context, req Request) (Response, error) {
 		return Response{}, classify(ctx, timed, req.URL, "name not resolved", err)
 	}
 	at := time.Now()
-	page, err := h.scrape(ctx, timed, req.URL, t.parsed.Href(true), limit)
+	page, err := h.scrape(ctx, timed, req.URL, t.text, limit)
 	if err != nil {
 		return Response{}, err
 	}
@@ -224,7 +224,7 @@ func (h *Hosted) answer(req Request, t target, s scraped) (Response, error) {
 	if e := StatusError(req.URL, resp.Status, nil); e != nil {
 		return Response{}, e
 	}
-	if final, err := whatwg.Parse(meta.URL); err == nil && final.Href(true) != t.parsed.Href(true) {
+	if final, err := whatwg.Parse(meta.URL); err == nil && final.Href(true) != t.text {
 		return Response{URL: req.URL, Status: http.StatusFound, Location: final.Href(true)}, nil
 	}
 	if resp.Status >= 300 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"arborist/crawl/egress"
+	"arborist/crawl/internal/weburl"
 )
 
 // ProductToken is the name under which Arborist looks for its rules in a
@@ -72,6 +73,7 @@ func PageTypes() []string {
 // HTTP is the plain HTTP fetcher: no scripts are run.
 type HTTP struct {
 	cfg       HTTPConfig
+	parser    *weburl.Parser
 	transport *http.Transport
 	decoders  decoders
 }
@@ -101,7 +103,8 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	}
 	dialer := &egress.Dialer{Guard: cfg.Guard, Resolver: cfg.Resolver}
 	return &HTTP{
-		cfg: cfg,
+		cfg:    cfg,
+		parser: weburl.NewParser(nil),
 		transport: &http.Transport{
 			Proxy:                  nil,
 			DialContext:            dialer.DialContext,
@@ -129,7 +132,7 @@ func (h *HTTP) Fetch(ctx context.Context, req Request) (Response, error) {
 	if err := ctx.Err(); err != nil {
 		return Response{}, context.Cause(ctx)
 	}
-	target, err := parseTarget(req.URL)
+	target, err := h.target(req.URL)
 	if err != nil {
 		return Response{}, &Error{URL: req.URL, Class: Denied, Reason: "not a usable URL", Err: err}
 	}

@@ -108,7 +108,7 @@ func ownHost(page string) func(context.Context, string) error {
 	own, err := parseTarget(page)
 	return func(_ context.Context, part string) error {
 		t, perr := parseTarget(part)
-		if err != nil || perr != nil || t.parsed.Scheme() != own.parsed.Scheme() || t.parsed.Host() != own.parsed.Host() {
+		if err != nil || perr != nil || t.url.Scheme != own.url.Scheme || t.url.Host != own.url.Host {
 			return fmt.Errorf("%.200s is on another host than the page", part)
 		}
 		return nil

@@ -12,11 +12,22 @@ import (
 // maxURL is the longest URL asked for, in bytes: what servers commonly take.
 const maxURL = 8 << 10
 
-// A target is a URL in the two forms that a fetch needs: WHATWG for resolving
+// A target is a URL in the two forms that a fetch needs: as text for resolving
 // against, net/url for the transport.
 type target struct {
-	parsed *whatwg.Url
-	url    *url.URL
+	text string // as WHATWG rules spell it
+	url  *url.URL
+}
+
+// target reads the URL of a request: most are normal already, below an origin
+// that was asked before, and need no rule of the standard.
+func (h *HTTP) target(raw string) (target, error) {
+	u, err := h.parser.Parse(raw)
+	if err != nil {
+		return parseTarget(raw) // what it refuses may be asked for, or its error says more
+	}
+	host := strings.TrimPrefix(u.Origin(), u.Scheme()+"://")
+	return newTarget(u.String(), url.URL{Scheme: u.Scheme(), Host: host, RawQuery: u.Query()}, u.Path()), nil
 }
 
 // parseTarget reads raw by WHATWG rules. net/url is stricter (it refuses
@@ -32,12 +43,16 @@ func parseTarget(raw string) (target, error) {
 	if w.Hostname() == "" {
 		return target{}, errors.New("no host; write it as http://host/path")
 	}
-	u := &url.URL{Scheme: w.Scheme(), Host: w.Host(), RawQuery: w.Query()}
+	u := url.URL{Scheme: w.Scheme(), Host: w.Host(), RawQuery: w.Query()}
 	if w.Username() != "" || w.Password() != "" {
 		u.User = url.UserPassword(w.Username(), w.Password())
 	}
-	path := w.Pathname()
-	u.ForceQuery = u.RawQuery == "" && strings.HasSuffix(w.Href(true), "?")
+	return newTarget(w.Href(true), u, w.Pathname()), nil
+}
+
+// newTarget gives the target of u, whose path is still missing.
+func newTarget(text string, u url.URL, path string) target {
+	u.ForceQuery = u.RawQuery == "" && strings.HasSuffix(text, "?")
 	if p, err := url.PathUnescape(path); err == nil {
 		u.Path, u.RawPath = p, path
 	}
@@ -50,7 +65,7 @@ func parseTarget(raw string) (target, error) {
 			u.Opaque = "//" + u.Host + path
 		}
 	}
-	return target{parsed: w, url: u}, nil
+	return target{text: text, url: &u}
 }
 
 // resolve gives the absolute URL that a Location header names, without its
@@ -59,7 +74,7 @@ func (t target) resolve(location string) string {
 	if location == "" || len(location) > maxURL {
 		return ""
 	}
-	w, err := t.parsed.Parse(location)
+	w, err := whatwg.ParseRef(t.text, location)
 	if err != nil {
 		return ""
 	}

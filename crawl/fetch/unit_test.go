@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
 func TestRetryAfterIsReadInBothFormsAndCapped(t *testing.T) {
@@ -177,21 +179,33 @@ func FuzzTargetIsWhatTheURLSays(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+	h := NewHTTP(HTTPConfig{})
+	defer h.Close()
 	f.Fuzz(func(t *testing.T, raw string) {
 		tg, err := parseTarget(raw)
 		if err != nil {
 			return
 		}
-		if tg.url.Host != tg.parsed.Host() || tg.url.Scheme != tg.parsed.Scheme() {
+		parsed, err := whatwg.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tg.url.Host != parsed.Host() || tg.url.Scheme != parsed.Scheme() {
 			t.Errorf("%q goes to %s://%s", raw, tg.url.Scheme, tg.url.Host)
 		}
-		if s := tg.parsed.Scheme(); s != "http" && s != "https" {
+		if s := parsed.Scheme(); s != "http" && s != "https" {
 			return // the guard refuses it
 		}
-		want := tg.parsed.Pathname() + tg.parsed.Search()
+		want := parsed.Pathname() + parsed.Search()
 		got := strings.TrimPrefix(tg.url.RequestURI(), tg.url.Scheme+"://"+tg.url.Host)
 		if got != want && got != want+"?" {
 			t.Errorf("%q asks for %q, want %q", raw, got, want)
+		}
+		// The second time, its origin is known.
+		for range 2 {
+			if short, err := h.target(raw); err != nil || short.text != tg.text || short.url.String() != tg.url.String() {
+				t.Errorf("%q: %+v, %v; want %+v", raw, short, err, tg)
+			}
 		}
 		if strings.ContainsAny(got, " \r\n\t\x00") {
 			t.Errorf("%q asks for %q", raw, got)

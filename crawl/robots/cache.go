@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"arborist/crawl/fetch"
+	"arborist/crawl/internal/weburl"
 )
 
 // CacheConfig configures [NewCache]. Every zero value means the default given.
@@ -115,22 +116,17 @@ func NewCache(f fetch.Fetcher, cfg CacheConfig) *Cache {
 	return &Cache{cfg: cfg, fetcher: f, origins: map[string]*origin{}, recent: list.New()}
 }
 
-// Check decides about a URL, fetching its origin's robots.txt where there is
-// no fresh answer. The only errors are a URL that is not http or https, and
-// ctx's own.
-func (c *Cache) Check(ctx context.Context, rawURL string) (Decision, error) {
-	name, path, err := splitURL(rawURL)
+// Check decides about an address, fetching its origin's robots.txt where there
+// is no fresh answer. Its only error is ctx's own.
+func (c *Cache) Check(ctx context.Context, u weburl.URL) (Decision, error) {
+	v, err := c.verdict(ctx, u.Origin())
 	if err != nil {
-		return Decision{}, fmt.Errorf("check robots of %.200q: %w", rawURL, err)
-	}
-	v, err := c.verdict(ctx, name)
-	if err != nil {
-		return Decision{}, fmt.Errorf("check robots of %.200q: %w", rawURL, err)
+		return Decision{}, fmt.Errorf("check robots of %.200q: %w", u, err)
 	}
 	d := Decision{}
 	d.CrawlDelay, d.HasDelay = v.rules.CrawlDelay()
 	var line string
-	d.Allowed, line = v.rules.Match(path)
+	d.Allowed, line = v.rules.Match(u.Target())
 	switch {
 	case !d.Allowed && v.why != "":
 		d.Reason = "robots.txt: " + v.why

@@ -5,55 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-
-	whatwg "github.com/nlnwa/whatwg-url/url"
 
 	"arborist/crawl/fetch"
 )
 
 // maxRedirects is how many redirects in a row are followed for robots.txt.
 const maxRedirects = 5
-
-// splitURL gives the origin of a URL and its path with query.
-func splitURL(raw string) (origin, path string, err error) {
-	if origin, path, ok := plainURL(raw); ok {
-		return origin, path, nil
-	}
-	w, err := whatwg.Parse(raw)
-	if err != nil {
-		return "", "", err
-	}
-	if s := w.Scheme(); s != "http" && s != "https" {
-		return "", "", fmt.Errorf("scheme %q is not http or https", s)
-	}
-	path = w.Pathname() + w.Search()
-	if w.Search() == "" && strings.HasSuffix(w.Href(true), "?") {
-		path += "?"
-	}
-	return w.Scheme() + "://" + w.Host(), path, nil
-}
-
-// plainURL divides a URL that needs no rule of the standard, as nearly all that
-// a crawl asks about: a host of lower-case letters that is a name and no
-// number, no port, and a path in which every byte stands for itself.
-func plainURL(raw string) (origin, path string, ok bool) {
-	_, rest, ok := strings.Cut(raw, "://")
-	slash := strings.IndexByte(rest, '/')
-	if scheme := raw[:len(raw)-len(rest)]; !ok || slash <= 0 || scheme != "http://" && scheme != "https://" {
-		return "", "", false
-	}
-	host, path := rest[:slash], rest[slash:]
-	if last := host[strings.LastIndexByte(host, '.')+1:]; strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" ||
-		strings.Trim(last, "abcdefghijklmnopqrstuvwxyz") != "" || last == "" || strings.Contains(host, "..") || strings.Contains(host, "xn--") || host[0] == '.' {
-		return "", "", false
-	}
-	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.~") != "" || strings.Contains(path, "/.") {
-		return "", "", false
-	}
-	return raw[:len(raw)-len(path)], path, true
-}
 
 // origin gives the record of an origin, making it and forgetting the ones
 // unused for longest where there are too many. c.mu is held.
