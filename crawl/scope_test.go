@@ -78,9 +78,9 @@ func TestPatternsPutVariableAddressesTogether(t *testing.T) {
 		{"/s/0123456789abcdef/x", "/s/#/x", true}, {"/s/550e8400-e29b-41d4-a716-446655440000", "/s/#", true},
 		{"/x;jsessionid=ABC", "/x;", true}, {"/x?a1=2", "/x?a#", true}, {"/x?", "/x", false}, {"/added-beef", "/added-beef", false},
 	} {
-		name, variable := pattern(parse(t, "http://h"+tc.path))
-		if name != "http://h"+tc.want || variable != tc.variable {
-			t.Errorf("%s: %s, %v; want %s", tc.path, name, variable, tc.want)
+		u := parse(t, "http://h"+tc.path)
+		if got := pattern(u); got != "http://h"+tc.want || variable(u) != tc.variable {
+			t.Errorf("%s: %s, %v; want %s", tc.path, got, variable(u), tc.want)
 		}
 	}
 }

@@ -26,7 +26,7 @@ type folder struct {
 // folderOf gives the pattern of the directory that an address is in. What
 // differs in the query alone is a directory of its own.
 func folderOf(u weburl.URL) string {
-	name, _ := pattern(u)
+	name := pattern(u)
 	if path, _, found := strings.Cut(name, "?"); found {
 		return path + "?"
 	}

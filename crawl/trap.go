@@ -60,10 +60,10 @@ func (t *traps) charge(u weburl.URL, chain int) string {
 	if reason := t.sameFolder(u); reason != "" {
 		return reason
 	}
-	name, variable := pattern(u)
-	if !variable {
+	if !variable(u) {
 		return ""
 	}
+	name := pattern(u)
 	p := t.patterns[name]
 	if p == nil {
 		p = &trap{}
@@ -113,32 +113,24 @@ func (t *traps) notes() []Trap {
 
 // chain gives the chain of an address that was found on a page.
 func chain(page weburl.URL, pageChain int, link weburl.URL) int {
-	if !mayVary(link) || !mayVary(page) {
-		return 0
-	}
-	if _, variable := pattern(link); !variable {
-		return 0
-	}
-	if _, variable := pattern(page); !variable {
+	if !variable(page) || !variable(link) {
 		return 0
 	}
 	return pageChain + 1
 }
 
-// mayVary tells at a glance of most addresses that they are not variable: no
-// digit, no parameter and no long word.
-func mayVary(u weburl.URL) bool {
-	word := 0
-	for _, c := range []byte(u.Target()) {
-		switch {
-		case c >= '0' && c <= '9', c == ';', c == '?':
+// variable reports whether an address has a place that its pattern leaves open.
+func variable(u weburl.URL) bool {
+	if u.Query() != "" {
+		return true
+	}
+	path := u.Path()
+	if strings.ContainsAny(path, ";0123456789") {
+		return true
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if hexWord(segment) {
 			return true
-		case c == '/':
-			word = 0
-		default:
-			if word++; word >= 16 {
-				return true
-			}
 		}
 	}
 	return false
@@ -161,8 +153,8 @@ func endless(u weburl.URL) string {
 	return ""
 }
 
-// pattern gives the pattern of an address and whether it is variable.
-func pattern(u weburl.URL) (name string, variable bool) {
+// pattern gives the pattern of an address.
+func pattern(u weburl.URL) string {
 	var b strings.Builder
 	b.WriteString(u.Origin())
 	for i, segment := range strings.Split(u.Path(), "/") {
@@ -170,15 +162,13 @@ func pattern(u weburl.URL) (name string, variable bool) {
 			b.WriteByte('/')
 		}
 		segment, _, parameters := strings.Cut(segment, ";")
-		if generalise(&b, segment) || parameters {
-			variable = true
-		}
+		generalise(&b, segment)
 		if parameters {
 			b.WriteByte(';')
 		}
 	}
 	if u.Query() == "" {
-		return b.String(), variable
+		return b.String()
 	}
 	var names []string
 	for part := range strings.SplitSeq(u.Query(), "&") {
@@ -191,27 +181,30 @@ func pattern(u weburl.URL) (name string, variable bool) {
 	names = slices.Compact(names)
 	b.WriteByte('?')
 	b.WriteString(strings.Join(names[:min(len(names), 8)], "&"))
-	return b.String(), true
+	return b.String()
 }
 
-// generalise writes a word with its numbers replaced by "#" and reports
-// whether there was one.
-func generalise(b *strings.Builder, word string) (changed bool) {
-	if len(word) >= 16 && strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
+// generalise writes a word with its numbers replaced by "#".
+func generalise(b *strings.Builder, word string) {
+	if hexWord(word) {
 		b.WriteByte('#')
-		return true
+		return
 	}
 	digits := false
 	for i := range len(word) {
-		if c := word[i]; c < '0' || c > '9' {
+		c := word[i]
+		digit := c >= '0' && c <= '9'
+		switch {
+		case !digit:
 			b.WriteByte(c)
-			digits = false
-			continue
-		}
-		if !digits {
+		case !digits:
 			b.WriteByte('#')
 		}
-		digits, changed = true, true
+		digits = digit
 	}
-	return changed
+}
+
+// hexWord recognises what names a thing by a hash or a random number.
+func hexWord(word string) bool {
+	return len(word) >= 16 && strings.Trim(word, "0123456789abcdefABCDEF-") == ""
 }
