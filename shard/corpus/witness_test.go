@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"arborist/document"
 	"arborist/proof"
 )
 
@@ -136,4 +139,57 @@ func TestStoredNotesHoldOnlyKnownLines(t *testing.T) {
 			checkStore(t, s)
 		})
 	}
+}
+
+// Whatever else went wrong with a store, a witness never vouches for a head that
+// contradicts the last one it has vouched for.
+func TestAWitnessComparesEachHeadWithItsLastWord(t *testing.T) {
+	ctx := context.Background()
+	m := newModelOf(t, "main", 40)
+	other := m.head(30)
+	other.Root[0]++
+	for name, last := range map[string]struct {
+		text []byte
+		may  bool
+	}{
+		"the same log, shorter": {m.head(10).Text(), true},
+		"the head itself":       {m.head(30).Text(), true},
+		"another log":           {m.fork(5).thenOther(t, 20).head(20).Text(), false},
+		"another root":          {other.Text(), false},
+		"a longer log":          {m.head(40).Text(), false},
+		"nothing that was ever": {[]byte("x"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			followTo(t, s, m, 30)
+			w := testWitness(t, "w1")
+			s.SetWitnesses(nil, w)
+			_, err := s.write.Exec("INSERT INTO witness (corpus, active, cosigned) SELECT id, 0, ? FROM corpus", last.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.Witness(ctx, m.origin(), true)
+			if last.may {
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkSigners(t, s, m, "w1")
+				return
+			}
+			if !errors.Is(err, ErrCorrupt) {
+				t.Errorf("it vouches: %v", err)
+			}
+			checkSigners(t, s, m)
+		})
+	}
+}
+
+// thenOther continues a log by records that no other log has, up to n.
+func (m *model) thenOther(t *testing.T, n uint64) *model {
+	t.Helper()
+	for i := m.size(); i < n; i++ {
+		content := fmt.Sprint("other ", i)
+		m.put(proof.NewRecord(header(content), document.Location{URI: "file:" + content, FetchedAt: time.Unix(1, 0)}, document.ID{}))
+	}
+	return m
 }
