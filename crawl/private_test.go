@@ -220,7 +220,7 @@ func tree(n int) *site.Site {
 				hrefs = append(hrefs, fmt.Sprintf("/p%d", j))
 			}
 		}
-		return site.Links(target, hrefs...)
+		return site.Links(fmt.Sprint("leaf ", i*i), hrefs...) // unlike any other, or they would be a soft 404
 	})
 }
 
