@@ -12,7 +12,7 @@ ARB     := $(BIN)/arborist
 CONCURRENT := ./ingest ./ingest/source ./shard/... ./crawl/... ./peer/... ./daemon/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race crash bench bench-crawl sim lint fmt crawl-ingest recrawl-check crawl-textbooks textbook crawl-textbooks-stats query
+.PHONY: help build demo test race crash bench bench-crawl bench-peer sim lint fmt crawl-ingest recrawl-check crawl-textbooks textbook crawl-textbooks-stats query
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,9 @@ crash: ## rebuild and check IMAGES=2000 disks that a power cut could leave, and 
 
 bench: ## run the benchmarks; they report ratios measured in one run
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1s ./...
+
+bench-peer: build ## [KUBO=/path/to/ipfs ROWS="idle small large proofs crowd" DOCS=20000 MIB=512 PEERS=500]: peers against Kubo and bare libp2p
+	KUBO='$(KUBO)' ROWS='$(ROWS)' DOCS='$(DOCS)' MIB='$(MIB)' PEERS='$(PEERS)' $(GO) run -tags $(TAGS) ./internal/arbtest/peerbench
 
 sim: ## simulate how new heads spread over 1,000 to 100,000 nodes (docs/scale.md)
 	$(GO) run ./internal/arbtest/sim

@@ -247,6 +247,7 @@ func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFun
 	res = api.SyncResult{
 		Documents: got.Documents, Chunks: got.Chunks, Bytes: got.Bytes,
 		Verified: got.Verified, Resumed: got.Resumed, Sources: []api.SourceUse{},
+		DurableMS: got.Durable.Milliseconds(), TookMS: got.Took.Milliseconds(),
 	}
 	for _, u := range got.Sources {
 		use := api.SourceUse{Source: u.Source, Bytes: u.Bytes}

@@ -161,7 +161,7 @@ func (st *storer) withdraw(it *item) error {
 // gives its records to the log.
 func (st *storer) flush() error {
 	if len(st.entries) > 0 {
-		outcomes, err := st.shared.Put(st.ctx, st.entries)
+		outcomes, err := st.shared.Store(st.ctx, st.entries)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"arborist/shard"
 	"arborist/shard/corpus"
@@ -29,6 +30,8 @@ type SyncResult struct {
 	Resumed   int    // records whose documents an earlier sync, or another corpus, had brought
 	Size      uint64 // records of the log after the sync
 	Sources   []SourceUse
+	Durable   time.Duration // until everything was verified and durable
+	Took      time.Duration // until searches found it too
 }
 
 // A SyncRequest says what to sync.
@@ -101,10 +104,13 @@ func (p *Peer) SyncFrom(ctx context.Context, req SyncRequest) (SyncResult, error
 		ctx: ctx, pool: pool, corpus: id, shared: p.shared, store: p.shared.Corpora(),
 		streams: p.cfg.streams(), progress: req.Progress, result: SyncResult{Origin: id.String()},
 	}
+	began := time.Now()
 	err = s.run()
+	s.result.Durable = time.Since(began)
 	if ctx.Err() == nil {
 		err = cmp.Or(err, s.index(ctx)) // what came is stored where it failed, too
 	}
+	s.result.Took = time.Since(began)
 	s.result.Sources = pool.uses()
 	if err != nil {
 		return s.result, fmt.Errorf("sync %s: %w", id, err)

@@ -57,9 +57,11 @@ type SyncRequest struct {
 type SyncResult struct {
 	Documents int   `json:"documents"` // stored now
 	Chunks    int   `json:"chunks"`
-	Bytes     int64 `json:"bytes"`    // of document text received
-	Verified  int   `json:"verified"` // documents re-hashed on arrival
-	Resumed   int   `json:"resumed"`  // documents that an earlier sync had brought already
+	Bytes     int64 `json:"bytes"`      // of document text received
+	Verified  int   `json:"verified"`   // documents re-hashed on arrival
+	Resumed   int   `json:"resumed"`    // documents that an earlier sync had brought already
+	DurableMS int64 `json:"durable_ms"` // until everything was verified and durable
+	TookMS    int64 `json:"took_ms"`    // until searches found it too
 	// Corpus is the followed corpus after the sync.
 	Corpus CorpusInfo `json:"corpus"`
 	// Sources says what each source brought, in the order of the request.

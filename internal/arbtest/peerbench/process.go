@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A process is a daemon under measurement.
+type process struct {
+	cmd   *exec.Cmd
+	lines []string // that it wrote before it was ready
+	ready time.Duration
+}
+
+// start starts a daemon and waits for the line that begins with word.
+func start(ctx context.Context, environ []string, word, program string, args ...string) (*process, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), environ...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		p.lines = append(p.lines, lines.Text())
+		if strings.Contains(lines.Text(), word) {
+			p.ready = time.Since(began)
+			go io.Copy(io.Discard, out)
+			return p, nil
+		}
+	}
+	cmd.Wait()
+	return nil, fmt.Errorf("%s %q ended without %q: %q", program, args, word, p.lines)
+}
+
+func (p *process) stop() {
+	p.cmd.Process.Signal(syscall.SIGINT)
+	p.cmd.Wait()
+}
+
+// cpu returns the processor time that it has taken.
+func (p *process) cpu() time.Duration {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	// Behind the name, which may hold anything: fields 3 and on of proc(5).
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond // USER_HZ is 100
+}
+
+// rss returns how much memory it holds, in bytes.
+func (p *process) rss() int64 { return p.memory("VmRSS:") }
+
+// peak returns the most that it has held.
+func (p *process) peak() int64 { return p.memory("VmHWM:") }
+
+func (p *process) memory(field string) int64 {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	for line := range strings.Lines(string(raw)) {
+		if rest, ok := strings.CutPrefix(line, field); ok {
+			kib, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// output runs a command to its end.
+func output(ctx context.Context, environ []string, program string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), environ...)
+	var problem strings.Builder
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, problem.String())
+	}
+	return out, nil
+}
