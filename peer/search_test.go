@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -178,6 +179,48 @@ func TestPhantomHitsOfPeersAreRefused(t *testing.T) {
 	})
 	if a := newNode(t).up(nil).ask("granite", url)[0]; a.Err != nil || len(a.Hits) != 0 || a.Refused != 1 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// A peer gives no more than it was asked for, and nothing that no corpus lists,
+// however genuine.
+func TestAnswersBeyondTheQuestionAreRefused(t *testing.T) {
+	n := newNode(t)
+	a, b := entryOf(t, "doc:/a", "Grey granite."), entryOf(t, "doc:/b", "Granite, once more.")
+	n.publish("main", a, b)
+	short, err := proof.NewBundle([]*proof.Proof{{Header: a.Document.Header(), Text: []byte("Grey granite.")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlisted, err := short.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asker := newNode(t).up(nil)
+	for name, change := range map[string]func(ten []byte) []byte{
+		"two hits, asked for one":     func(ten []byte) []byte { return ten },
+		"a document of no corpus":     func([]byte) []byte { return unlisted },
+		"more bytes than a reply has": func([]byte) []byte { return bytes.Repeat([]byte("x"), maxAnswer+1) },
+	} {
+		h, err := Handler(n.shared, ServeConfig{Search: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := liar(t, n, func(path string, body []byte) []byte {
+			if !strings.HasPrefix(path, "search/") {
+				return body
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, PathPrefix+resource{kind: kindSearch, limit: 10, query: "granite"}.path(), nil))
+			return change(w.Body.Bytes())
+		})
+		answers, err := asker.peer.Search(t.Context(), []string{url}, "granite", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answers[0].Err == nil || len(answers[0].Hits) > 0 {
+			t.Errorf("%s: %d hits, %v", name, len(answers[0].Hits), answers[0].Err)
+		}
 	}
 }
 
