@@ -29,12 +29,12 @@ type vectorFile struct {
 // A vector is an input with what must come of it.
 type vector struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"` // record, checkpoint, note, key, cosignature, cosigner, rotations, proof or evidence
+	Kind string `json:"kind"` // record, checkpoint, note, filter, key, cosignature, cosigner, rotations, proof or evidence
 	// The input: as text, or in hexadecimal where it is not UTF-8.
 	Input    string `json:"input,omitempty"`
 	InputHex string `json:"input_hex,omitempty"`
 	// What the verifier knows from elsewhere.
-	Key  string  `json:"key,omitempty"`  // verifier key, of note, proof and evidence
+	Key  string  `json:"key,omitempty"`  // verifier key, of note, filter, proof and evidence
 	Root string  `json:"root,omitempty"` // expected, of proof
 	ID   string  `json:"id,omitempty"`   // expected, of proof
 	Text *string `json:"text,omitempty"` // passage given apart, of proof
@@ -85,6 +85,14 @@ func (v vector) evaluate(t *testing.T) (result map[string]any, err error) {
 			return nil, err
 		}
 		return checkpointResult(c), nil
+	case "filter":
+		f, err := OpenFilter(v.input(), mustKey(t, v.Key))
+		if err != nil {
+			return nil, err
+		}
+		result := checkpointResult(f.Head)
+		result["filter"] = string(appendHash(nil, f.Sum))
+		return result, nil
 	case "key":
 		k, err := ParseVerifier(string(v.input()))
 		if err != nil {
@@ -210,7 +218,7 @@ func reasonOf(err error) string {
 
 func TestVectors(t *testing.T) {
 	good, bad := 0, 0
-	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "cosignature.json", "rotation.json", "proof.json", "evidence.json", "evidence-rotation.json"} {
+	for _, name := range []string{"record.json", "checkpoint.json", "note.json", "filter-note.json", "cosignature.json", "rotation.json", "proof.json", "evidence.json", "evidence-rotation.json"} {
 		b, err := os.ReadFile(filepath.Join(vectorDir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -25,6 +25,7 @@ func TestWriteVectors(t *testing.T) {
 	writeVectors(t, "record.json", "record", "Lines of a corpus's log. The input of a valid one is hashed as a leaf of the log: SHA-256(0x00, input).", recordVectors(t))
 	writeVectors(t, "checkpoint.json", "c2sp.org/tlog-checkpoint", "Checkpoint texts, not signed. The size of an empty log is valid here and nowhere in a proof.", checkpointVectors(t))
 	writeVectors(t, "note.json", "c2sp.org/signed-note", "Verifier keys, and signed checkpoints opened with a key.", noteVectors(t))
+	writeVectors(t, "filter-note.json", "arborist-filter/1", "Signed notes about the filter of a log, opened with a key.", filterVectors(t))
 	writeVectors(t, "rotation.json", "arborist-key-rotation/1", "Rotations files. Both signatures of every rotation are verified with the keys that it names.", rotationVectors(t))
 	writeVectors(t, "cosignature.json", "c2sp.org/tlog-cosignature", "Verifier keys of witnesses (cosigner), that of a witness given as that of a corpus (key), and notes with the cosignatures of known witnesses. The reader knows the keys in witnesses and looks at no line of the log's own key.", cosignVectors(t))
 	writeVectors(t, "proof.json", "arborist-proof/2", "Proof files in both forms, with what their verifier knows from elsewhere: key, root, id, text.", proofVectors(t))

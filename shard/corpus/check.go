@@ -98,6 +98,9 @@ func (c *checker) check() error {
 	if err := c.checkTiles(c.edge.take()); err != nil {
 		return err
 	}
+	if err := c.checkFilter(); err != nil {
+		return err
+	}
 	return c.checkCounts()
 }
 

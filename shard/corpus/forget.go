@@ -40,6 +40,10 @@ func (s *Store) Forget(ctx context.Context, origin string) error {
 		empty := merkle.EmptyRoot()
 		_, err = tx.ExecContext(ctx, "UPDATE corpus SET size = 0, root = ?, note = NULL, documents = 0, seen = ?, statement = NULL WHERE id = ?",
 			empty[:], note, l.id)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "DELETE FROM filter WHERE corpus = ?", l.id)
 		return err
 	})
 	if err == nil {

@@ -12,7 +12,7 @@ const (
 	applicationID = 0x41726243
 	// schemaVersion is SQLite's user_version. A larger one is refused, a
 	// smaller one brought up to it by upgrades.
-	schemaVersion = 4
+	schemaVersion = 5
 )
 
 // openEnd stands in record.ended for "nothing has ended this record": above every
@@ -82,6 +82,7 @@ var schema = []string{
 	) STRICT`,
 	witnessTable,
 	rotationTable,
+	filterTable,
 }
 
 // prepare makes an empty file ours and refuses every other that is not. A

@@ -15,6 +15,7 @@ func upgrade(ctx context.Context, tx *sql.Tx, version int64) error {
 		1: addWitnesses,
 		2: addRotations,
 		3: nameKinds,
+		4: addFilters,
 	}
 	for ; version < schemaVersion; version++ {
 		if err := steps[version](ctx, tx); err != nil {
@@ -87,5 +88,11 @@ func addRotations(ctx context.Context, tx *sql.Tx) error {
 // nameKinds brings schema 3 to 4: evidence has more than two kinds.
 func nameKinds(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, "ALTER TABLE evidence RENAME COLUMN equivocation TO kind")
+	return err
+}
+
+// addFilters brings schema 4 to 5, which has a place for filters.
+func addFilters(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, filterTable)
 	return err
 }

@@ -127,7 +127,7 @@ func TestAFileOfSchema2TakesRotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := raw(t, path)
-	execute(t, db, "DROP TABLE rotation", "ALTER TABLE evidence RENAME COLUMN kind TO equivocation", "PRAGMA user_version = 2")
+	execute(t, db, "DROP TABLE filter", "DROP TABLE rotation", "ALTER TABLE evidence RENAME COLUMN kind TO equivocation", "PRAGMA user_version = 2")
 	db.Close()
 
 	s = openTest(t, path)
