@@ -165,6 +165,9 @@ func (n *Node) Import(ctx context.Context, req api.ImportRequest, fn api.Progres
 	if err != nil {
 		return res, err
 	}
+	if !req.Private {
+		defer n.makeFilters(ctx)
+	}
 	src := source.CAR{Path: req.File}
 	if fn == nil {
 		fn = func(api.Progress) {}

@@ -40,7 +40,7 @@ func allowed() map[string][]string {
 		"crawl/internal/frontier":              {"crawl/fetch", "ingest"},
 		"crawl/internal/frontier/frontiertest": {"crawl/internal/frontier", "crawl/fetch"},
 		"crawl":                                {"crawl/...", "ingest", "shard", "document"},
-		"peer":                                 {"peer/...", "shard", "shard/corpus", "proof", "document", "merkle"},
+		"peer":                                 {"peer/...", "shard", "shard/corpus", "proof", "document", "document/filter", "merkle"},
 		"daemon/api":                           {"document"},
 		"peer/target":                          {"peer"},
 		"daemon":                               {"peer/target", "daemon/api", "crawl", "crawl/audit", "crawl/fetch", "crawl/fetch/chromium", "crawl/egress", "crawl/warc", "peer", "ingest", "ingest/extract", "ingest/source", "shard", "shard/corpus", "proof", "document", "document/car"},

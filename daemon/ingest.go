@@ -29,6 +29,7 @@ func (n *Node) Add(ctx context.Context, req api.AddRequest, fn api.ProgressFunc)
 		return res, err
 	}
 	if !req.Private {
+		defer n.makeFilters(ctx)
 		sink = &wallWatch{Sink: sink, private: n.private.File(), count: &res.AlsoPrivate}
 		res.Warnings = append(res.Warnings, sameNames(req)...)
 	}

@@ -92,6 +92,7 @@ func (n *Node) startGuard() {
 		defer close(done)
 		var both sync.WaitGroup
 		both.Go(func() { f.run(ctx) })
+		both.Go(func() { n.makeFilters(ctx) })
 		g.run(ctx)
 		both.Wait()
 	}()

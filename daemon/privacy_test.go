@@ -90,11 +90,16 @@ func requests(t *testing.T, n *Node) []string {
 	origin := corpora[0].Origin
 	paths := []string{
 		"", "corpora", "corpora?x=1", "corpora/", "nonsense", "../../crawl/web.db", "%2e%2e/crawl/web.db",
-		origin, origin + "/", origin + "/key", origin + "/checkpoint",
+		origin, origin + "/", origin + "/key", origin + "/checkpoint", origin + "/filter",
 		origin + "/tile/0/000.p/12", origin + "/tile/0/000", origin + "/tile/0/001", origin + "/tile/9/000",
 		origin + "/tile/entries/000.p/12", origin + "/tile/entries/000.p/13", origin + "/pack/000.p/12", origin + "/pack/000.p/200",
 		strings.Replace(origin, "/main", "/private", 1) + "/checkpoint",
 		strings.Replace(origin, "/main", "/crawl", 1) + "/checkpoint",
+	}
+	if head, _, err := n.shared.Corpora().Filter(t.Context(), origin); err == nil {
+		paths = append(paths, fmt.Sprintf("%s/fuse/%x", origin, head.Sum))
+	} else {
+		t.Error(err)
 	}
 	roots := []document.Root{{1, 2, 3}}
 	for i := range privatePages {

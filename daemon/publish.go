@@ -28,6 +28,7 @@ func (n *Node) Publish(ctx context.Context, req api.PublishRequest, fn api.Progr
 	if err := peer.Certify(ctx, n.home.PeerKey(), n.shared); err != nil {
 		return res, explain(err)
 	}
+	n.makeFilters(ctx)
 	to, err := openTarget(ctx, req.To)
 	if err != nil {
 		return res, err

@@ -138,7 +138,11 @@ func (n *Node) RotateCorpus(ctx context.Context, name string) (api.CorpusInfo, e
 	if info, err = n.lookupCorpus(ctx, info.Origin); err != nil {
 		return api.CorpusInfo{}, err
 	}
-	return corpusInfo(info), explain(settleKeys(n.home, info))
+	if err := settleKeys(n.home, info); err != nil {
+		return corpusInfo(info), explain(err)
+	}
+	n.makeFilters(ctx)
+	return corpusInfo(info), nil
 }
 
 // nextSigner returns the key to change to: one that an earlier call has written

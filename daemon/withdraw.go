@@ -46,6 +46,7 @@ func (n *Node) Withdraw(ctx context.Context, req api.WithdrawRequest) (res api.W
 	if err := n.shared.Publisher(info.Origin, signer, old...).Withdraw(ctx, uris, time.Now()); err != nil {
 		return res, explain(err)
 	}
+	n.makeFilters(ctx)
 	if info, err = n.lookupCorpus(ctx, info.Origin); err != nil {
 		return res, err
 	}

@@ -141,6 +141,10 @@ func (h *handler) serve(r *http.Request, out *reply, res resource, g *guest) err
 		return h.serveCheckpoint(ctx, out, res)
 	case kindRotations:
 		return h.serveRotations(ctx, out, res)
+	case kindFilter:
+		return h.serveFilter(ctx, out, res)
+	case kindFuse:
+		return h.serveFuse(ctx, out, res, g)
 	case kindTile:
 		return h.serveTile(ctx, out, res)
 	case kindEntries:

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
+	"arborist/document/filter"
 	"arborist/shard/corpus"
 )
 
@@ -71,6 +72,27 @@ func (h *handler) serveRotations(ctx context.Context, out *reply, res resource) 
 		return err
 	}
 	return out.whole(typeText, file, false)
+}
+
+func (h *handler) serveFilter(ctx context.Context, out *reply, res resource) error {
+	_, note, err := h.shared.Corpora().Filter(ctx, res.corpus.String())
+	if err != nil {
+		return err
+	}
+	return out.whole(typeText, note, false)
+}
+
+func (h *handler) serveFuse(ctx context.Context, out *reply, res resource, g *guest) error {
+	release, err := h.guests.hold(ctx, g, int64(filter.MaxBytes))
+	if err != nil {
+		return err
+	}
+	defer release()
+	bytes, err := h.shared.Corpora().FilterBytes(ctx, res.corpus.String(), res.sum)
+	if err != nil {
+		return err
+	}
+	return out.whole(typeBinary, bytes, true)
 }
 
 func (h *handler) serveTile(ctx context.Context, out *reply, res resource) error {

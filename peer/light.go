@@ -28,8 +28,12 @@ type RemoteProof struct {
 // be followed. Nothing is stored. From is what it is for [Peer.SyncFrom]. Corpus
 // is an origin, a name, or empty: then each of the corpora that the source lists
 // is asked, at most 64. It returns the origin too, which is the source's word.
+//
+// Without a source the connected peers are asked, by the filters of their corpora:
+// those whose filter denies the root never hear of it, and those whose filter says
+// that they may have it are asked first.
 func (p *Peer) Get(ctx context.Context, from, corpusName string, root document.Root) (doc *document.Document, origin string, err error) {
-	err = p.askCorpora(ctx, from, corpusName, func(ctx context.Context, src *source, id CorpusID) (err error) {
+	err = p.askFor(ctx, from, corpusName, root, func(ctx context.Context, src *source, id CorpusID) (err error) {
 		res := resource{kind: kindDoc, corpus: id, root: root}
 		body, err := src.open(ctx, res)
 		if err != nil {
@@ -99,7 +103,7 @@ func readAny(body *body, root document.Root) (*document.Document, error) {
 // the corpus is pinned here it must be that one. Nothing is stored, and the
 // corpus need not be followed. From and corpus are as in [Peer.Get].
 func (p *Peer) Prove(ctx context.Context, from, corpusName string, root document.Root, chunk uint64) (found RemoteProof, err error) {
-	err = p.askCorpora(ctx, from, corpusName, func(ctx context.Context, src *source, id CorpusID) (err error) {
+	err = p.askFor(ctx, from, corpusName, root, func(ctx context.Context, src *source, id CorpusID) (err error) {
 		found, err = p.proofFrom(ctx, src, id, root, chunk)
 		return err
 	})
@@ -145,14 +149,26 @@ func (p *Peer) proofFrom(ctx context.Context, src *source, id CorpusID, root doc
 	return found, nil
 }
 
-// askCorpora opens a source and calls fn with the corpora that may have something,
-// until one has it.
-func (p *Peer) askCorpora(ctx context.Context, from, corpusName string, fn func(context.Context, *source, CorpusID) error) error {
+// An asker asks a corpus of a source for something.
+type asker func(context.Context, *source, CorpusID) error
+
+// askFor has fn ask for something of a document, at a source or, without one, at
+// whoever may have it.
+func (p *Peer) askFor(ctx context.Context, from, corpusName string, root document.Root, fn asker) error {
 	ctx, leave, err := p.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	if from == "" {
+		return p.askAround(ctx, corpusName, root, fn)
+	}
+	return p.askCorpora(ctx, from, corpusName, fn)
+}
+
+// askCorpora opens a source and calls fn with the corpora that may have something,
+// until one has it.
+func (p *Peer) askCorpora(ctx context.Context, from, corpusName string, fn asker) error {
 	src, err := p.open(ctx, from)
 	if err != nil {
 		return err

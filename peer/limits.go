@@ -28,6 +28,7 @@ const (
 	maxStatement   = 1 << 10 // bytes of "key"
 	maxCheckpoint  = proof.MaxNote
 	maxRotations   = proof.MaxRotationFile
+	maxFilterNote  = 4 << 10 // bytes of "filter"
 	maxRecord      = proof.MaxRecord
 	tileWidth      = 256     // hashes of a tile, records of an entry bundle
 	maxPath        = 512     // characters of a request path

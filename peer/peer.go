@@ -30,6 +30,7 @@ type Peer struct {
 	table   *Table
 	wide    *wide   // nil: takes no part in the directory
 	gossip  *gossip // nil: does not gossip
+	filters filters // of corpora that are not here
 	log     *slog.Logger
 
 	download *rate.Limiter // of bytes from all sources, nil: none

@@ -117,6 +117,10 @@ func (p *publisher) run() (err error) {
 	if err := p.immutable(before); err != nil {
 		return err
 	}
+	filterNote, err := p.filter()
+	if err != nil {
+		return err
+	}
 	rotations, err := p.store.Rotations(p.ctx, p.req.Corpus)
 	if err != nil && !errors.Is(err, corpus.ErrNotFound) {
 		return err
@@ -130,7 +134,7 @@ func (p *publisher) run() (err error) {
 		typ     string
 		content []byte
 	}{
-		{kindKey, typeText, statement}, {kindRotations, typeText, rotations},
+		{kindKey, typeText, statement}, {kindRotations, typeText, rotations}, {kindFilter, typeText, filterNote},
 		{kindCorpora, typeJSON, list}, {kindCheckpoint, typeText, note},
 	} {
 		if err := p.changing(resource{kind: f.kind, corpus: p.id}, f.typ, f.content); err != nil {
@@ -205,6 +209,23 @@ func (p *publisher) immutable(before uint64) error {
 	}
 	workers.Wait()
 	return context.Cause(ctx)
+}
+
+// filter writes the filter of the corpus and returns its note, nil where it has
+// none.
+func (p *publisher) filter() (note []byte, err error) {
+	head, note, err := p.store.Filter(p.ctx, p.req.Corpus)
+	if errors.Is(err, corpus.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	bytes, err := p.store.FilterBytes(p.ctx, p.req.Corpus, head.Sum)
+	if err != nil {
+		return nil, err
+	}
+	return note, p.fixed(resource{kind: kindFuse, corpus: p.id, sum: head.Sum}, bytes)
 }
 
 // bundle writes one entry bundle and its pack.
@@ -322,7 +343,7 @@ func typeOf(r resource) string {
 	switch r.kind {
 	case kindCorpora:
 		return typeJSON
-	case kindKey, kindCheckpoint, kindRotations, kindProof:
+	case kindKey, kindCheckpoint, kindRotations, kindFilter, kindProof:
 		return typeText
 	default:
 		return typeBinary

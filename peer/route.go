@@ -2,12 +2,14 @@ package peer
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"arborist/document"
+	"arborist/merkle"
 )
 
 // A kind is one kind of resource.
@@ -24,6 +26,8 @@ const (
 	kindDoc        kind = "doc"
 	kindProof      kind = "proof"
 	kindSearch     kind = "search"
+	kindFilter     kind = "filter"
+	kindFuse       kind = "fuse"
 )
 
 // A resource names one resource. Its path is its only spelling: parseResource
@@ -39,6 +43,7 @@ type resource struct {
 	chunk  uint64        // of a proof
 	limit  int           // of a search: 1 to maxAnswers hits
 	query  string        // of a search
+	sum    merkle.Hash   // of a filter's bytes
 }
 
 // maxLevel is the highest tile level of a tree of at most 2^63 records.
@@ -62,6 +67,8 @@ func (r resource) path() string {
 		return p + "pack/" + tilePath(r.index, r.width)
 	case kindDoc:
 		return p + "doc/" + r.root.String()
+	case kindFuse:
+		return p + "fuse/" + hex.EncodeToString(r.sum[:])
 	case kindProof:
 		return p + "proof/" + r.root.String() + "/" + strconv.FormatUint(r.chunk, 10)
 	default:
@@ -111,8 +118,14 @@ func (r *resource) parseRest(rest string) (ok bool) {
 	r.kind = kind(head)
 	var err error
 	switch r.kind {
-	case kindKey, kindCheckpoint, kindRotations:
+	case kindKey, kindCheckpoint, kindRotations, kindFilter:
 		return rest == ""
+	case kindFuse:
+		if len(rest) != hex.EncodedLen(len(r.sum)) {
+			return false
+		}
+		_, err = hex.Decode(r.sum[:], []byte(rest))
+		return err == nil
 	case kindPack:
 		r.index, r.width, ok = parseTilePath(rest)
 		return ok

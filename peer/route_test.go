@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"arborist/document"
+	"arborist/merkle"
 )
 
 const (
@@ -23,17 +24,19 @@ func TestEveryPathNamesOneResource(t *testing.T) {
 	}
 	p := testPeer + "/main/"
 	for path, want := range map[string]resource{
-		"corpora":                           {kind: kindCorpora},
-		p + "key":                           {kind: kindKey, corpus: corpus},
-		p + "checkpoint":                    {kind: kindCheckpoint, corpus: corpus},
-		p + "tile/0/000":                    {kind: kindTile, corpus: corpus, width: 256},
-		p + "tile/7/x001/x234/067":          {kind: kindTile, corpus: corpus, level: 7, index: 1234067, width: 256},
-		p + "tile/1/001.p/255":              {kind: kindTile, corpus: corpus, level: 1, index: 1, width: 255},
-		p + "tile/entries/000.p/1":          {kind: kindEntries, corpus: corpus, width: 1},
-		p + "pack/x001/000":                 {kind: kindPack, corpus: corpus, index: 1000, width: 256},
-		p + "doc/" + testRoot:               {kind: kindDoc, corpus: corpus, root: root},
-		p + "proof/" + testRoot + "/0":      {kind: kindProof, corpus: corpus, root: root},
-		p + "proof/" + testRoot + "/100200": {kind: kindProof, corpus: corpus, root: root, chunk: 100200},
+		"corpora":                                {kind: kindCorpora},
+		p + "key":                                {kind: kindKey, corpus: corpus},
+		p + "checkpoint":                         {kind: kindCheckpoint, corpus: corpus},
+		p + "tile/0/000":                         {kind: kindTile, corpus: corpus, width: 256},
+		p + "tile/7/x001/x234/067":               {kind: kindTile, corpus: corpus, level: 7, index: 1234067, width: 256},
+		p + "tile/1/001.p/255":                   {kind: kindTile, corpus: corpus, level: 1, index: 1, width: 255},
+		p + "tile/entries/000.p/1":               {kind: kindEntries, corpus: corpus, width: 1},
+		p + "pack/x001/000":                      {kind: kindPack, corpus: corpus, index: 1000, width: 256},
+		p + "filter":                             {kind: kindFilter, corpus: corpus},
+		p + "fuse/0a" + strings.Repeat("00", 31): {kind: kindFuse, corpus: corpus, sum: merkle.Hash{10}},
+		p + "doc/" + testRoot:                    {kind: kindDoc, corpus: corpus, root: root},
+		p + "proof/" + testRoot + "/0":           {kind: kindProof, corpus: corpus, root: root},
+		p + "proof/" + testRoot + "/100200":      {kind: kindProof, corpus: corpus, root: root, chunk: 100200},
 	} {
 		got, ok := parseResource(path)
 		if !ok || got != want {
@@ -56,6 +59,7 @@ func TestOtherSpellingsNameNothing(t *testing.T) {
 		// The same key as a CID, an RSA-like hash ID, no ID at all.
 		"QmcgpsyWgH8Y8ajJz1Cu72KnS5uo2Aa2LpzU7kinSupNKC/main/key", "x/main/key",
 		p + "key/", p + "keys", p + "key/x", p + "checkpoint/",
+		p + "filter/", p + "filter/x", p + "fuse", p + "fuse/", p + "fuse/0A" + strings.Repeat("00", 31), p + "fuse/" + strings.Repeat("00", 31), p + "fuse/" + strings.Repeat("00", 33), p + "fuse/" + strings.Repeat("0g", 32),
 		p + "tile", p + "tile/", p + "tile/0", p + "tile/0/", p + "tile/0/0", p + "tile/0/00", p + "tile/0/0000",
 		p + "tile/00/000", p + "tile/+1/000", p + "tile/8/000", p + "tile/64/000", p + "tile/-1/000", p + "tile/0/x000/000",
 		p + "tile/0/001/000", p + "tile/0/x001/x000", p + "tile/0/xx01/000", p + "tile/0/+01",

@@ -86,12 +86,17 @@ func (s *source) fail(ctx context.Context, r resource, err error) error {
 
 // get returns the whole of a small resource, at most limit bytes of it.
 func (s *source) get(ctx context.Context, r resource, limit int64) ([]byte, error) {
+	return s.getWithin(ctx, r, limit, 0)
+}
+
+// getWithin is get with the time that size bytes may take.
+func (s *source) getWithin(ctx context.Context, r resource, limit int64, size uint64) ([]byte, error) {
 	b, err := s.open(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	b.allow(0)
+	b.allow(size)
 	raw, err := io.ReadAll(io.LimitReader(b, limit+1))
 	if err != nil {
 		return nil, s.fail(ctx, r, truncated(err))

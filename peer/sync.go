@@ -115,6 +115,9 @@ func (p *Peer) SyncFrom(ctx context.Context, req SyncRequest) (SyncResult, error
 	if err != nil {
 		return s.result, fmt.Errorf("sync %s: %w", id, err)
 	}
+	if err := s.keepFilter(); err != nil {
+		p.log.Warn("the filter of a corpus is not kept", "corpus", id, "error", err)
+	}
 	return s.result, nil
 }
 

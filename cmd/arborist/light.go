@@ -14,12 +14,15 @@ func (a *app) peerGetCommand() *cobra.Command {
 	var req api.FetchRequest
 	var chunk, out string
 	cmd := &cobra.Command{
-		Use:   "get SOURCE ROOT [--chunk N] [--corpus NAME] [-o FILE]",
+		Use:   "get [SOURCE] ROOT [--chunk N] [--corpus NAME] [-o FILE]",
 		Short: "Print a document or a chunk that a peer has, verified; store nothing",
 		Long: `Ask a SOURCE (as for peer sync) for one document, or for one chunk of it, and print
-the text once it is verified. No corpus is followed and nothing is stored.`,
+the text once it is verified. No corpus is followed and nothing is stored.
+
+Without a SOURCE the connected peers are asked whose corpora may have it: the filter
+that a publisher signs says which cannot, and those never learn what you look for.`,
 		Example: "  arborist peer get 12D3KooW… bafkrei… --chunk 3",
-		Args:    args(2, 2, "SOURCE ROOT"),
+		Args:    args(1, 2, "[SOURCE] ROOT"),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if err := name(&req, words, chunk, cmd.Flags().Changed("chunk")); err != nil {
 				return err
@@ -73,15 +76,16 @@ func (a *app) peerProveCommand() *cobra.Command {
 	var req api.FetchRequest
 	var out string
 	cmd := &cobra.Command{
-		Use:   "prove SOURCE ROOT CHUNK [--corpus NAME] [-o FILE]",
+		Use:   "prove [SOURCE] ROOT CHUNK [--corpus NAME] [-o FILE]",
 		Short: "Write a proof of a chunk that a peer has, verified; store nothing",
 		Long: `Ask a SOURCE (as for peer sync) for the proof of one chunk, verify it against the key
 that the publisher has certified, and write it. No corpus is followed and nothing
-is stored; arborist verify checks the file again, offline.`,
+is stored; arborist verify checks the file again, offline. Without a SOURCE the
+connected peers are asked, as for peer get.`,
 		Example: "  arborist peer prove 12D3KooW… bafkrei… 3 -o passage.proof",
-		Args:    args(3, 3, "SOURCE ROOT CHUNK"),
+		Args:    args(2, 3, "[SOURCE] ROOT CHUNK"),
 		RunE: func(cmd *cobra.Command, words []string) error {
-			if err := name(&req, words, words[2], true); err != nil {
+			if err := name(&req, words[:len(words)-1], words[len(words)-1], true); err != nil {
 				return err
 			}
 			if out != "" {
@@ -104,10 +108,13 @@ is stored; arborist verify checks the file again, offline.`,
 	return cmd
 }
 
-// name reads what a request names from the command line.
+// name reads what a request names from the command line: words are SOURCE and
+// ROOT, or ROOT alone.
 func name(req *api.FetchRequest, words []string, chunk string, hasChunk bool) (err error) {
-	req.From = sourceOf(words[0])
-	if req.Root, err = document.ParseRoot(words[1]); err != nil {
+	if len(words) > 1 {
+		req.From = sourceOf(words[0])
+	}
+	if req.Root, err = document.ParseRoot(words[len(words)-1]); err != nil {
 		return usage(err, "a root starts with bafkrei; arborist query shows it with each hit")
 	}
 	if hasChunk {

@@ -18,7 +18,7 @@ type LightReader interface {
 // FetchRequest names a document, or a chunk of it, at a source: see
 // [SyncRequest].
 type FetchRequest struct {
-	From   string        `json:"from"`
+	From   string        `json:"from,omitempty"`   // empty: whichever connected peer may have it
 	Corpus string        `json:"corpus,omitempty"` // empty: whichever lists it
 	Root   document.Root `json:"root"`
 	Chunk  *uint64       `json:"chunk,omitempty"` // nil: all of it

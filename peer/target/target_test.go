@@ -126,6 +126,9 @@ func follow(t testing.TB, from, origin string) (size uint64, documents int, err 
 func TestAPublishedTreeIsWhatTheHandlerServes(t *testing.T) {
 	h, dir := newHome(t), t.TempDir()
 	h.add("a", 300)
+	if err := h.shared.Corpora().MakeFilter(t.Context(), h.origin(), h.signer); err != nil {
+		t.Fatal(err)
+	}
 	if res := h.publish(openDir(t, dir), true); res.Size != 300 || res.Before != 0 {
 		t.Errorf("publish = %+v", res)
 	}
@@ -148,7 +151,7 @@ func TestAPublishedTreeIsWhatTheHandlerServes(t *testing.T) {
 		return err
 	})
 	// 2 tiles at level 0, 1 at level 1, 2 bundles, 2 packs, documents, and what changes.
-	if err != nil || files != 7+300+3 {
+	if err != nil || files != 7+300+5 {
 		t.Errorf("%d files, %v", files, err)
 	}
 	late := openDir(t, t.TempDir())
