@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -96,38 +95,13 @@ func sent(t *testing.T) (total int) {
 
 func TestADefaultQuerySendsNoPacket(t *testing.T) {
 	spaces := netns.Make(t, 2)
-	start := func(space netns.Space, role string) (io.WriteCloser, *bufio.Scanner) {
-		cmd := space.Run("TestAQueryInANamespace", silenceChild+"="+role)
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		kill := time.AfterFunc(4*time.Minute, func() { cmd.Process.Kill() })
-		t.Cleanup(func() { kill.Stop(); in.Close(); cmd.Wait() })
-		return in, bufio.NewScanner(out)
+	start := func(space netns.Space, role string) *netns.Part {
+		return space.Start(t, "TestAQueryInANamespace", silenceChild+"="+role)
 	}
-	says := func(lines *bufio.Scanner, word string) string {
-		var seen []string
-		for lines.Scan() {
-			if rest, ok := strings.CutPrefix(lines.Text(), word); ok {
-				return strings.TrimSpace(rest)
-			}
-			seen = append(seen, lines.Text())
-		}
-		t.Fatalf("the child ended without %q: %q", word, seen)
-		return ""
-	}
-	_, publisher := start(spaces[0], "publisher")
-	addr := "/ip4/" + spaces[0].IP + "/tcp/4707/p2p/" + says(publisher, "id ")
-	_, reader := start(spaces[1], "reader "+addr)
-	if got := says(reader, "quietest "); got != "0" {
+	publisher := start(spaces[0], "publisher")
+	addr := "/ip4/" + spaces[0].IP + "/tcp/4707/p2p/" + publisher.Says("id ")
+	reader := start(spaces[1], "reader "+addr)
+	if got := reader.Says("quietest "); got != "0" {
 		t.Errorf("a query sent %s packets, want none", got)
 	}
 }

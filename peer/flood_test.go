@@ -81,55 +81,18 @@ func flood(t *testing.T, addr string, n int) {
 	})
 }
 
-// A part is a running child of the test: it is asked by lines and answers so.
-type part struct {
-	t     *testing.T
-	in    io.WriteCloser
-	lines *bufio.Scanner
-}
-
-func startPart(t *testing.T, space netns.Space, role string) *part {
-	t.Helper()
-	cmd := space.Run("TestAFloodInANamespace", floodChild+"="+role)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	kill := time.AfterFunc(4*time.Minute, func() { cmd.Process.Kill() })
-	t.Cleanup(func() { kill.Stop(); in.Close(); cmd.Wait() })
-	return &part{t, in, bufio.NewScanner(out)}
-}
-
-// says returns what follows a word in the child's next line that starts with it.
-func (p *part) says(word string) string {
-	p.t.Helper()
-	var seen []string
-	for p.lines.Scan() {
-		if rest, ok := strings.CutPrefix(p.lines.Text(), word); ok {
-			return strings.TrimSpace(rest)
-		}
-		seen = append(seen, p.lines.Text())
-	}
-	p.t.Fatalf("the child ended without %q: %q", word, seen)
-	return ""
-}
-
 func TestTwoHundredDialsOfOneAddressHoldFew(t *testing.T) {
 	spaces := netns.Make(t, 3)
-	node := startPart(t, spaces[0], "node")
-	addr := "/ip4/" + spaces[0].IP + "/tcp/4707/p2p/" + node.says("id ")
-	startPart(t, spaces[1], "flooder "+addr).says("flooding")
-	fmt.Fprintln(node.in)
+	start := func(space netns.Space, role string) *netns.Part {
+		return space.Start(t, "TestAFloodInANamespace", floodChild+"="+role)
+	}
+	node := start(spaces[0], "node")
+	addr := "/ip4/" + spaces[0].IP + "/tcp/4707/p2p/" + node.Says("id ")
+	start(spaces[1], "flooder "+addr).Says("flooding")
+	fmt.Fprintln(node.In)
 	var held int
-	if _, err := fmt.Sscan(node.says("held "), &held); err != nil || held > connsPerIP || held == 0 {
+	if _, err := fmt.Sscan(node.Says("held "), &held); err != nil || held > connsPerIP || held == 0 {
 		t.Errorf("%d connections of one address are held, want at most %d", held, connsPerIP)
 	}
-	startPart(t, spaces[2], "honest "+addr).says("synced")
+	start(spaces[2], "honest "+addr).Says("synced")
 }

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"bufio"
 	"io"
 	"os"
 	"strings"
@@ -42,35 +41,17 @@ func TestANodeInANamespace(t *testing.T) {
 // startChild runs the node above, and returns its peer ID and the IDs it meets.
 func startChild(t *testing.T, space netns.Space, mode string) (id string, met <-chan string) {
 	t.Helper()
-	cmd := space.Run("TestANodeInANamespace", lanChild+"="+mode)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	ids, found := make(chan string, 1), make(chan string, 16)
+	node := space.Start(t, "TestANodeInANamespace", lanChild+"="+mode)
+	id = node.Says("id ")
+	found := make(chan string, 16)
 	go func() {
 		defer close(found)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if s, ok := strings.CutPrefix(lines.Text(), "id "); ok {
-				ids <- s
-			} else if s, ok := strings.CutPrefix(lines.Text(), "met "); ok {
+		for node.Lines.Scan() {
+			if s, ok := strings.CutPrefix(node.Lines.Text(), "met "); ok {
 				found <- s
 			}
 		}
 	}()
-	select {
-	case id = <-ids:
-	case <-time.After(60 * time.Second):
-		t.Fatal("the node in the namespace does not start")
-	}
 	return id, found
 }
 
