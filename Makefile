@@ -40,6 +40,9 @@ bench: ## run the benchmarks; they report ratios measured in one run
 bench-peer: build ## [KUBO=/path/to/ipfs ROWS="idle small large proofs crowd" DOCS=20000 MIB=512 PEERS=500]: peers against Kubo and bare libp2p
 	KUBO='$(KUBO)' ROWS='$(ROWS)' DOCS='$(DOCS)' MIB='$(MIB)' PEERS='$(PEERS)' $(GO) run -tags $(TAGS) ./internal/arbtest/peerbench
 
+bench-crawl: build ## [ROUNDS=1]: crawl installed documentation beside wget2 and Colly; needs nginx and wget2, takes minutes
+	ARBORIST_BIN=$(CURDIR)/$(ARB) $(GO) test -run '^$$' -bench . -benchtime $(or $(ROUNDS),1)x -timeout 2h ./internal/arbtest/crawlbench
+
 sim: ## simulate how new heads spread over 1,000 to 100,000 nodes (docs/scale.md)
 	$(GO) run ./internal/arbtest/sim
 

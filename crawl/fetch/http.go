@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"arborist/crawl/egress"
@@ -76,6 +77,7 @@ type HTTP struct {
 	parser    *weburl.Parser
 	transport *http.Transport
 	decoders  decoders
+	passed    atomic.Pointer[string] // the latest origin that the guard let pass
 }
 
 var _ Fetcher = (*HTTP)(nil)
@@ -136,7 +138,7 @@ func (h *HTTP) Fetch(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, &Error{URL: req.URL, Class: Denied, Reason: "not a usable URL", Err: err}
 	}
-	if err := h.cfg.Guard.CheckURL(target.url); err != nil {
+	if err := h.check(target); err != nil {
 		return Response{}, &Error{URL: req.URL, Class: Denied, Reason: "address not allowed", Err: err}
 	}
 	limit := h.cfg.Timeout
@@ -174,6 +176,21 @@ func (h *HTTP) Fetch(ctx context.Context, req Request) (Response, error) {
 		}
 	}
 	return resp, err
+}
+
+// check is the guard's look at a URL. What it can tell of one without credentials
+// it tells of its whole origin, so that a site is looked at once.
+func (h *HTTP) check(t target) error {
+	if last := h.passed.Load(); t.origin != "" && last != nil && *last == t.origin {
+		return nil
+	}
+	if err := h.cfg.Guard.CheckURL(t.url); err != nil {
+		return err
+	}
+	if t.origin != "" {
+		h.passed.Store(&t.origin)
+	}
+	return nil
 }
 
 func (h *HTTP) header(req Request) http.Header {

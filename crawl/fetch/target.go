@@ -15,8 +15,9 @@ const maxURL = 8 << 10
 // A target is a URL in the two forms that a fetch needs: as text for resolving
 // against, net/url for the transport.
 type target struct {
-	text string // as WHATWG rules spell it
-	url  *url.URL
+	text   string // as WHATWG rules spell it
+	origin string // its beginning; empty where the URL is not one of package weburl
+	url    *url.URL
 }
 
 // target reads the URL of a request: most are normal already, below an origin
@@ -27,7 +28,9 @@ func (h *HTTP) target(raw string) (target, error) {
 		return parseTarget(raw) // what it refuses may be asked for, or its error says more
 	}
 	host := strings.TrimPrefix(u.Origin(), u.Scheme()+"://")
-	return newTarget(u.String(), url.URL{Scheme: u.Scheme(), Host: host, RawQuery: u.Query()}, u.Path()), nil
+	t := newTarget(u.String(), url.URL{Scheme: u.Scheme(), Host: host, RawQuery: u.Query()}, u.Path())
+	t.origin = u.Origin()
+	return t, nil
 }
 
 // parseTarget reads raw by WHATWG rules. net/url is stricter (it refuses
