@@ -63,6 +63,9 @@ type Config struct {
 		// HTTP is an address HOST:PORT at which plain HTTP serves the corpora too;
 		// without a host it is one of this machine alone. Default: none.
 		HTTP string `toml:"http"`
+		// Gateway serves raw blocks of shared documents there too, as IPFS's
+		// trustless gateway does. Default: false.
+		Gateway bool `toml:"gateway"`
 		// MaxDownloadKiB and MaxUploadKiB are the most KiB a second that all syncs
 		// together take and that all peers together get. Default: no limit.
 		MaxDownloadKiB int64 `toml:"max_download_kib"`
@@ -132,6 +135,8 @@ format = 1
 # answer_queries = false
 # Serve the corpora over plain HTTP too, to whoever reaches this address.
 # http = "127.0.0.1:4780"
+# Serve their blocks there too, at /ipfs/CID, for IPFS tools (trustless gateway).
+# gateway = false
 # The most KiB a second that syncs take, and that peers get.
 # max_download_kib = 1000
 # max_upload_kib = 1000

@@ -62,6 +62,7 @@ func (n *Node) startNet(listen []string) error {
 	g.grown = f.announced
 	p, err := peer.New(peer.Config{
 		Serve:       peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries, MaxUpload: n.cfg.Peer.MaxUploadKiB << 10},
+		Gateway:     n.cfg.Peer.Gateway,
 		MaxDownload: n.cfg.Peer.MaxDownloadKiB << 10,
 		KeyFile:     n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Arrived: g.arrived, Log: n.log,
 		Wide:   peer.WideConfig{Bootstrap: n.cfg.Peer.Bootstrap, Client: n.cfg.Peer.DirectoryClient},

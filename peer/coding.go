@@ -20,12 +20,18 @@ func acceptsZstd(r *http.Request) bool {
 		for part := range strings.SplitSeq(line, ",") {
 			name, params, _ := strings.Cut(part, ";")
 			if strings.TrimSpace(name) == "zstd" {
-				q := strings.ReplaceAll(params, " ", "")
-				return !strings.HasPrefix(q, "q=0") || strings.Trim(q[len("q=0"):], ".0") != ""
+				return !refused(params)
 			}
 		}
 	}
 	return false
+}
+
+// refused reports whether the parameters of something that is accepted say that it
+// is not: q=0.
+func refused(params string) bool {
+	q := strings.ReplaceAll(params, " ", "")
+	return strings.HasPrefix(q, "q=0") && strings.Trim(q[len("q=0"):], ".0") == ""
 }
 
 // coders keeps the buffers and encoders of replies for the next ones.

@@ -61,6 +61,9 @@ type Config struct {
 	// by its pinned key and larger than what is stored, and of the peer who said
 	// so. It must not block.
 	Announced func(origin, peer string, size uint64)
+	// Gateway serves the blocks of documents over plain HTTP too, as IPFS's
+	// trustless gateway does: see [Peer.ListenHTTP].
+	Gateway bool
 	// Log gets what the owner should know: damaged documents that could not
 	// be served, refused sources. Nil: nothing is logged.
 	Log *slog.Logger

@@ -17,7 +17,8 @@ import (
 type ServeConfig struct {
 	// Rate and Burst are the requests of one peer, in requests a second
 	// and requests at once. 0: 4000 and 8000. A request for something that
-	// is not served counts as missCost requests.
+	// is not served counts as missCost requests, one that takes much of the
+	// processor as more than one: see workBytes, workLeaves and searchCost.
 	Rate  float64
 	Burst int
 	// PeerBytes and TotalBytes cap the document bytes that are in memory on
@@ -38,6 +39,13 @@ const missCost = 20
 // searchCost is what a search costs, in requests: twenty a second of one peer
 // where it may ask 4,000 times.
 const searchCost = 200
+
+// workBytes is how much of documents and filters counts as one request more: reading
+// and hashing it takes about as long as a small request.
+const workBytes = 128 << 10
+
+// workLeaves is how many leaves of a tree that is hashed do.
+const workLeaves = 1024
 
 // maxGuests bounds the table of peers that were served lately.
 const maxGuests = 4096
@@ -156,12 +164,26 @@ func (gs *guests) forget(now time.Time) {
 	}
 }
 
-// missed charges a guest for having asked for nothing. The bucket may go into
-// debt, which the guest's next requests pay.
-func (g *guest) missed() { g.tokens.ReserveN(time.Now(), missCost-1) }
+// missed charges a guest for having asked for nothing.
+func (g *guest) missed() { g.charge(missCost - 1) }
 
 // searched charges a guest for a search.
-func (g *guest) searched() { g.tokens.ReserveN(time.Now(), searchCost-1) }
+func (g *guest) searched() { g.charge(searchCost - 1) }
+
+// worked charges a guest for the processor time that so many bytes take, beyond
+// what any request does.
+func (g *guest) worked(bytes int64) { g.charge(int(bytes / workBytes)) }
+
+// charge takes n requests out of a guest's bucket. It may go into debt, which the
+// guest's next requests pay.
+func (g *guest) charge(n int) {
+	now := time.Now()
+	for n > 0 {
+		part := min(n, g.tokens.Burst()) // more at once it would not take at all
+		g.tokens.ReserveN(now, part)
+		n -= part
+	}
+}
 
 // hold reserves memory for n bytes on their way to g, and waits for it. The
 // share of the guest comes first, so that a guest that reads slowly makes

@@ -61,6 +61,18 @@ var (
 
 // ServeHTTP implements [http.Handler].
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.answer(w, r, func(out *reply, g *guest) (string, error) {
+		res, err := parseRequest(r)
+		if err == nil {
+			err = h.serve(r, out, res, g)
+		}
+		return res.path(), err
+	})
+}
+
+// answer admits a guest, has serve answer, which names what was asked for, and
+// refuses what it fails with.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, serve func(*reply, *guest) (name string, err error)) {
 	// The clock would be the only thing in a reply that differs between two
 	// nodes with the same corpora.
 	w.Header()["Date"] = nil
@@ -73,10 +85,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.guests.leave(g)
-	res, err := parseRequest(r)
-	if err == nil {
-		err = h.serve(r, out, res, g)
-	}
+	name, err := serve(out, g)
 	switch {
 	case err == nil:
 		return
@@ -85,11 +94,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// was sent for the whole.
 		panic(http.ErrAbortHandler)
 	}
-	h.explain(out, g, res, err)
+	h.explain(out, g, name, err)
 }
 
 // explain refuses a request that nothing has been sent for.
-func (h *handler) explain(out *reply, g *guest, res resource, err error) {
+func (h *handler) explain(out *reply, g *guest, name string, err error) {
 	var no refusal
 	switch {
 	case errors.As(err, &no):
@@ -98,7 +107,7 @@ func (h *handler) explain(out *reply, g *guest, res resource, err error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		no = errBusy
 	default:
-		h.log.Error("cannot serve a resource", "resource", res.path(), "error", err)
+		h.log.Error("cannot serve a resource", "resource", name, "error", err)
 		no = errInternal
 	}
 	if no.status == http.StatusNotFound {

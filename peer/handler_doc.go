@@ -85,6 +85,7 @@ func (h *handler) load(ctx context.Context, header document.Header, g *guest) (*
 	if err != nil {
 		return nil, nil, err
 	}
+	g.worked(int64(header.Bytes))
 	doc, err := h.shared.Stored(ctx, header.Root)
 	if err == nil && doc.Header != header {
 		err = fmt.Errorf("%w: document %s is stored with another header than its record has", shard.ErrCorrupt, header.Root)

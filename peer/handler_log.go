@@ -92,6 +92,7 @@ func (h *handler) serveFuse(ctx context.Context, out *reply, res resource, g *gu
 	if err != nil {
 		return err
 	}
+	g.worked(int64(len(bytes)))
 	return out.whole(typeBinary, bytes, true)
 }
 

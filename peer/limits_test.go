@@ -149,7 +149,7 @@ func TestFiveHundredIdleStreamsHinderNobody(t *testing.T) {
 func TestWorkEndsWithTheStream(t *testing.T) {
 	a := newNode(t).up(listenTCP)
 	a.publish("main", entriesOf(t, "doc:/x", 20, 512<<10)...)
-	h := a.peer.handler.(*handler)
+	h := a.peer.handler
 	open := func() (n int) {
 		h.guests.mu.Lock()
 		defer h.guests.mu.Unlock()

@@ -24,7 +24,7 @@ type Peer struct {
 	gater   *gater
 	shared  *shard.Shared
 	cfg     Config
-	handler http.Handler
+	handler *handler
 	server  *streamServer
 	traffic *traffic
 	table   *Table

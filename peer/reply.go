@@ -11,6 +11,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
+// immutableCache is the Cache-Control of what never changes.
+const immutableCache = "public, max-age=31536000, immutable"
+
 // A reply is what goes back to one request: it gives each part that is written
 // its own time and fixes every header.
 type reply struct {
@@ -51,7 +54,7 @@ func (out *reply) head(contentType string, size int64, immutable bool) {
 	header := out.w.Header()
 	header.Set("Content-Type", contentType)
 	if immutable {
-		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+		header.Set("Cache-Control", immutableCache)
 		if header.Get("Content-Encoding") == "" {
 			header.Set("Accept-Ranges", "bytes")
 		}
@@ -128,7 +131,9 @@ func (out *reply) refuse(no refusal) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		header.Set("Retry-After", "1")
 	case http.StatusMethodNotAllowed:
-		header.Set("Allow", http.MethodGet)
+		if header.Get("Allow") == "" {
+			header.Set("Allow", http.MethodGet)
+		}
 	case http.StatusRequestEntityTooLarge:
 		// Whoever sends a body may send it slowly: do not wait for its end.
 		header.Set("Connection", "close")

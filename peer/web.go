@@ -17,7 +17,8 @@ type WebServer struct {
 // ListenHTTP serves the node's resources over plain HTTP at an address
 // HOST:PORT, with the limits that streams have; a client is known by its
 // network address. Whoever reaches the address can read every corpus on this
-// node, and nothing else.
+// node, and nothing else. With [Config.Gateway] raw blocks of the same documents
+// stand at /ipfs/CID.
 //
 // At a loopback address, requests under another name than a local one are
 // refused like what is not there: the page of a web site whose name leads to
@@ -27,11 +28,14 @@ func (p *Peer) ListenHTTP(addr string) (*WebServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve http: %w", err)
 	}
-	handler := p.handler
-	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
-		handler = localNames(handler)
+	var served http.Handler = p.handler
+	if p.cfg.Gateway {
+		served = newGateway(p.handler)
 	}
-	s := &WebServer{http: newServer(handler), addr: l.Addr(), done: make(chan struct{})}
+	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		served = localNames(served)
+	}
+	s := &WebServer{http: newServer(served), addr: l.Addr(), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		s.http.Serve(l) // ends with Close

@@ -82,3 +82,28 @@ func (h leafHashes) Node(level uint8, index uint64) (merkle.Hash, error) {
 	}
 	return hashes[0], nil
 }
+
+// Leaves returns the leaf hashes of a document, which lead to its root. Errors wrap
+// [ErrNotFound] or [ErrCorrupt].
+func (s *Shared) Leaves(ctx context.Context, root document.Root) (leaves []merkle.Hash, err error) {
+	s.gate.enter()
+	defer s.gate.leave()
+	err = s.home(root).view(ctx, func(tx *sql.Tx) error {
+		row, err := findDoc(ctx, tx, root)
+		if err != nil {
+			return err
+		}
+		h, err := readHashes(ctx, tx, row)
+		if err != nil {
+			return err
+		}
+		for i := 0; i < len(h.leaves); i += merkle.HashSize {
+			leaves = append(leaves, merkle.Hash(h.leaves[i:][:merkle.HashSize]))
+		}
+		if merkle.Root(leaves) != merkle.Hash(root) {
+			return corrupt("the leaf hashes of document %s do not give its root", root)
+		}
+		return nil
+	})
+	return leaves, err
+}
