@@ -95,7 +95,7 @@ func attachFile(path string, kind Kind, version uint32, schema string) (_ *File,
 	}
 	ctx := context.Background()
 	if version < SchemaVersion {
-		if err := f.migrate(ctx); err != nil {
+		if err := f.migrate(ctx, version); err != nil {
 			return nil, fmt.Errorf("bring it to schema version %d: %w", SchemaVersion, err)
 		}
 	}

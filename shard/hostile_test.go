@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -223,7 +224,7 @@ func TestHostileFilesAreRefusedWithAReason(t *testing.T) {
 		want error
 		make func(t *testing.T, path string) // changes or replaces the donor
 	}{
-		"newer schema":  {ErrNewer, func(t *testing.T, p string) { tamper(t, p, "PRAGMA user_version=3") }},
+		"newer schema":  {ErrNewer, func(t *testing.T, p string) { tamper(t, p, fmt.Sprintf("PRAGMA user_version=%d", SchemaVersion+1)) }},
 		"schema zero":   {ErrCorrupt, func(t *testing.T, p string) { tamper(t, p, "PRAGMA user_version=0") }},
 		"any SQLite":    {ErrKind, func(t *testing.T, p string) { tamper(t, p, "PRAGMA application_id=77") }},
 		"empty file":    {ErrKind, func(t *testing.T, p string) { os.Truncate(p, 0) }},

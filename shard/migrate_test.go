@@ -17,10 +17,11 @@ import (
 	"arborist/document"
 )
 
-// v1 unpacks the fixture that the last program with schema version 1 made: two
-// shards with three documents, one of which was superseded, and a private
-// crawl db with one.
-func v1(t testing.TB) (shards, private string) {
+func v1(t testing.TB) (shards, private string) { return fixture(t, "v1") }
+
+// fixture unpacks what the last program with a schema version made: two shards
+// with three documents, one of which was superseded, and a private crawl db with one.
+func fixture(t testing.TB, version string) (shards, private string) {
 	t.Helper()
 	dir := t.TempDir()
 	shards, private = filepath.Join(dir, "shards"), filepath.Join(dir, "web.db")
@@ -28,7 +29,7 @@ func v1(t testing.TB) (shards, private string) {
 		t.Fatal(err)
 	}
 	for name, to := range map[string]string{"00.db": shards + "/00.db", "01.db": shards + "/01.db", "corpora.db": shards + "/corpora.db", "web.db": private} {
-		packed, err := os.Open(filepath.Join("testdata", "v1", name+".gz"))
+		packed, err := os.Open(filepath.Join("testdata", version, name+".gz"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,8 +49,14 @@ func v1(t testing.TB) (shards, private string) {
 	return shards, private
 }
 
-func TestFilesOfVersion1BecomeCurrentOnes(t *testing.T) {
-	dir, path := v1(t)
+func TestOlderFilesBecomeCurrentOnes(t *testing.T) {
+	for _, version := range []string{"v1", "v2"} {
+		t.Run(version, func(t *testing.T) { becomesCurrent(t, version) })
+	}
+}
+
+func becomesCurrent(t *testing.T, version string) {
+	dir, path := fixture(t, version)
 	for range 2 { // the second time there is nothing to do
 		s := openTestShared(t, dir)
 		private, err := OpenFile(path, KindPrivate, "")
@@ -128,8 +135,28 @@ func TestAMigrationThatFailsChangesNothing(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := f.migrate(ctx); !errors.Is(err, context.Canceled) {
+	if err := f.migrate(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("cut off: %v", err)
+	}
+}
+
+// TestAnOldFileWithoutATextIsMigrated damages a text of a file of version 2: its
+// words are missing afterwards, which check says, and the others are found.
+func TestAnOldFileWithoutATextIsMigrated(t *testing.T) {
+	dir, _ := fixture(t, "v2")
+	path := filepath.Join(dir, "00.db")
+	tamper(t, path, "DELETE FROM texts WHERE id = (SELECT min(id) FROM texts)")
+	f, err := OpenFile(path, KindShared, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var lines []string
+	if _, err := f.Check(t.Context(), func(p string) { lines = append(lines, p) }); err != nil || len(lines) == 0 {
+		t.Errorf("check says %q, %v", lines, err)
+	}
+	if r, err := Search(t.Context(), []*File{f}, Query{Text: "owl"}); err != nil || r.Pending != 0 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

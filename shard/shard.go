@@ -58,7 +58,7 @@ func (k Kind) String() string {
 }
 
 // SchemaVersion is the user_version of the files that this version writes.
-const SchemaVersion = 2
+const SchemaVersion = 3
 
 var (
 	// ErrNotFound: no such document, passage or file.

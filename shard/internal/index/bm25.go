@@ -94,6 +94,15 @@ func (c *Scorer) clause(i int, tf uint32, length int) float64 {
 	return c.part(i, tf, c.norm(length))
 }
 
+// most returns at least what a clause adds to the score of any passage within a
+// limit: rounding may give a little more than the limit's own.
+func (c *Scorer) most(i int, l limit) float64 {
+	return c.clause(i, l.maxTF, int(l.minLength)) * (1 + slack)
+}
+
+// slack is far above what rounding can do to a score.
+const slack = 1e-9
+
 // Score returns the score of a passage with so many words, in which each clause
 // stands counts times, to the bit what a search gives it.
 func (c *Scorer) Score(counts []int, length int) float64 {

@@ -91,21 +91,20 @@ func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 	w := newSegmentWriter(put, base)
 	order, ends := b.sort()
 	list := &b.list
-	var positions []uint32
 	from := 0
 	for i, id := range order {
 		words := b.sorted[from:ends[i]]
 		from = ends[i]
-		list.reset()
+		list.reset(b.lengths)
 		for j := 0; j < len(words); {
-			doc := words[j].doc
-			positions = positions[:0]
+			doc, start, before := words[j].doc, j, uint32(0)
 			for ; j < len(words) && words[j].doc == doc; j++ {
-				positions = append(positions, words[j].pos)
+				list.pos = binary.AppendUvarint(list.pos, uint64(words[j].pos-before))
+				before = words[j].pos
 			}
-			list.add(doc, positions)
+			list.posting(doc, uint32(j-start))
 		}
-		list.finish()
+		list.endBlock()
 		if err := w.add([]byte(b.terms[id]), list); err != nil {
 			return Segment{}, err
 		}

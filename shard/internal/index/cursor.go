@@ -13,7 +13,7 @@ type cursor struct {
 	docs    *block
 	i       int // posting in the block
 	part    int // the part that is open, -1 before the first
-	blocks  []blockEnd
+	blocks  []blockHead
 	data    []byte // postings of the part
 	at      int    // block in the part
 	pos     []byte // positions of the part, once they were asked for
@@ -74,13 +74,12 @@ func (c *cursor) nextBlock() (bool, error) {
 
 func (c *cursor) parts() int { return max(1, len(c.e.parts)) }
 
-// openPart reads the ends of a part's blocks.
+// openPart reads the heads of a part's blocks.
 func (c *cursor) openPart(i int) error {
 	c.part, c.pos, c.posOf = i, nil, -1
 	if c.e.parts == nil {
-		// The last passage is known once the block was decoded.
-		c.blocks, c.data = append(c.blocks[:0], blockEnd{last: uint32(c.s.Passages - 1), docs: len(c.e.docs)}), c.e.docs
-		return nil
+		c.blocks, c.data = append(c.blocks[:0], c.e.block), c.e.body
+		return c.within(c.e.block.last)
 	}
 	row := c.e.row + 2*uint64(i)
 	if row >= uint64(c.s.Rows) {
@@ -91,52 +90,58 @@ func (c *cursor) openPart(i int) error {
 		return err
 	}
 	b := buffer{b: data}
-	n := b.uint()
-	postings := min(c.e.n-uint64(i)*blockLen*partLen, blockLen*partLen)
-	if n != (postings+blockLen-1)/blockLen {
-		return formatErrorf("a part of %d postings has %d blocks", postings, n)
+	n, part, before := b.uint(), c.e.parts[i], int64(-1)
+	if n == 0 || n > partLen {
+		return formatErrorf("a part has %d blocks", n)
+	}
+	if i > 0 {
+		before = int64(c.e.parts[i-1].last)
 	}
 	c.blocks = c.blocks[:0]
-	end := blockEnd{}
-	if i > 0 {
-		end.last = c.e.parts[i-1]
-	}
+	size, postings := 0, 0
 	for range n {
-		last, size := uint64(end.last)+b.uint(), uint64(end.docs)+b.uint()
-		if last > uint64(c.e.parts[i]) || size > uint64(len(data)) {
-			return formatErrorf("a block is outside its part")
+		h, ok := b.head(before, size)
+		if !ok {
+			return formatErrorf("a part has a block that cannot be")
 		}
-		end.last, end.docs = uint32(last), int(size)
-		c.blocks = append(c.blocks, end)
+		before, size, postings = int64(h.last), h.body, postings+h.n
+		c.blocks = append(c.blocks, h)
 	}
-	if b.bad || len(b.b) != end.docs || end.last != c.e.parts[i] {
-		return formatErrorf("a part is not as long as its blocks")
+	if b.bad || len(b.b) != size || before != int64(part.last) || postings != int(part.n) {
+		return formatErrorf("a part is not what its blocks are")
 	}
 	c.data = b.b
+	return c.within(part.last)
+}
+
+// within checks that the segment has a passage.
+func (c *cursor) within(last uint32) error {
+	if int64(last) >= c.s.Passages {
+		return formatErrorf("postings are outside their segment")
+	}
 	return nil
+}
+
+// body returns the bytes of a block of the open part.
+func (c *cursor) body(i int) []byte {
+	from := 0
+	if i > 0 {
+		from = c.blocks[i-1].body
+	}
+	return c.data[from:c.blocks[i].body]
 }
 
 // load decodes a block of the open part and moves to its first posting.
 func (c *cursor) load(i int) error {
-	before, from := int64(-1), 0
-	if i > 0 {
-		before, from = int64(c.blocks[i-1].last), c.blocks[i-1].docs
-	} else if c.part > 0 {
-		before = int64(c.e.parts[c.part-1])
-	}
-	done := uint64(c.part*partLen+i) * blockLen
-	n := int(min(c.e.n-done, blockLen))
-	end := c.blocks[i]
-	if int64(end.last) >= c.s.Passages {
-		return formatErrorf("postings are outside their segment")
-	}
-	if err := c.docs.decode(c.data[from:end.docs], n, before, end.last); err != nil {
-		return err
-	}
-	if last := c.docs.docs[n-1]; last != end.last && c.e.parts != nil {
-		return formatErrorf("postings do not end where their block does")
-	}
 	c.at, c.i = i, 0
+	return c.docs.decode(&c.blocks[i], c.body(i))
+}
+
+// withinLimit checks the posting against the limit of its block.
+func (c *cursor) withinLimit() error {
+	if h := &c.blocks[c.at]; c.tf() > h.maxTF || c.s.head.length(c.doc()) < int(h.minLength) {
+		return formatErrorf("a posting is beyond the limit of its block")
+	}
 	return nil
 }
 
@@ -154,7 +159,7 @@ func (c *cursor) seek(doc uint32) (bool, error) {
 	}
 	part := 0
 	if c.e.parts != nil {
-		part = sort.Search(len(c.e.parts), func(i int) bool { return c.e.parts[i] >= doc })
+		part = sort.Search(len(c.e.parts), func(i int) bool { return c.e.parts[i].last >= doc })
 		if part == len(c.e.parts) {
 			return c.end()
 		}
@@ -172,9 +177,6 @@ func (c *cursor) seek(doc uint32) (bool, error) {
 	}
 	if err := c.load(i); err != nil {
 		return false, err
-	}
-	if c.docs.docs[c.docs.n-1] < doc {
-		return c.end()
 	}
 	for c.docs.docs[c.i] < doc {
 		c.i++

@@ -29,22 +29,23 @@ const maxPassages = 1 << 40
 // shares with the one before, length of the rest, the rest; the number of its
 // postings, and how often it stands in all of them beyond once each; then either
 //
-//	bytes of postings << 1, bytes of positions, postings, positions
+//	bytes of the block << 1, bytes of positions, first passage, last passage less the first, block, positions
 //
-// for at most one block, or, for a list in rows of its own,
+// for one block, or, for a list in rows of its own,
 //
-//	number of parts << 1 | 1, row of the first counted from the segment's base, for each part the difference of its last passage
+//	number of parts << 1 | 1, row of the first counted from the segment's base, for each part the difference of its last passage, and its postings
 //
 // In a segment of counts two numbers, signed as protobuf's zigzag has it, are
 // all that follows the term: of postings, and how often it stands in them.
 type entry struct {
 	term      []byte
-	n         uint64 // postings
-	times     uint64 // how often the term stands in all of them
-	sum       Count  // of a segment of counts
-	docs, pos []byte // inline; one block
+	n         uint64    // postings
+	times     uint64    // how often the term stands in all of them
+	sum       Count     // of a segment of counts
+	block     blockHead // inline: the only one; its limit is a wide one
+	body, pos []byte    // inline
 	row       uint64
-	parts     []uint32 // last passage of each part
+	parts     []partEnd
 }
 
 // appendEntry writes an entry behind one with the term before.
@@ -62,17 +63,20 @@ func appendEntry(b, before []byte, e *entry) []byte {
 	b = binary.AppendUvarint(b, e.n)
 	b = binary.AppendUvarint(b, e.times-e.n)
 	if e.parts == nil {
-		b = binary.AppendUvarint(b, uint64(len(e.docs))<<1)
+		b = binary.AppendUvarint(b, uint64(len(e.body))<<1)
 		b = binary.AppendUvarint(b, uint64(len(e.pos)))
-		b = append(b, e.docs...)
+		b = binary.AppendUvarint(b, uint64(e.block.first))
+		b = binary.AppendUvarint(b, uint64(e.block.last-e.block.first))
+		b = append(b, e.body...)
 		return append(b, e.pos...)
 	}
 	b = binary.AppendUvarint(b, uint64(len(e.parts))<<1|1)
 	b = binary.AppendUvarint(b, e.row)
 	from := uint32(0)
-	for _, last := range e.parts {
-		b = binary.AppendUvarint(b, uint64(last-from))
-		from = last
+	for _, p := range e.parts {
+		b = binary.AppendUvarint(b, uint64(p.last-from))
+		b = binary.AppendUvarint(b, uint64(p.n))
+		from = p.last
 	}
 	return b
 }
@@ -109,14 +113,11 @@ func (r *blockReader) next() (bool, error) {
 	}
 	e.n = r.uint()
 	e.times = e.n + r.uint()
-	e.docs, e.pos, e.parts, e.row = nil, nil, nil, 0
+	e.body, e.pos, e.parts, e.row = nil, nil, nil, 0
 	v := r.uint()
 	if v&1 == 0 {
-		pos := r.uint()
-		e.docs = r.take(v >> 1)
-		e.pos = r.take(pos)
-		if e.n > blockLen {
-			return false, formatErrorf("a term has %d postings in the dictionary", e.n)
+		if err := r.inline(v >> 1); err != nil {
+			return false, err
 		}
 	} else if err := r.parts(v >> 1); err != nil {
 		return false, err
@@ -138,20 +139,37 @@ func (r *blockReader) sum() (bool, error) {
 	return true, nil
 }
 
+func (r *blockReader) inline(size uint64) error {
+	e := &r.entry
+	pos, first, span := r.uint(), r.uint(), r.uint()
+	e.body = r.take(size)
+	e.pos = r.take(pos)
+	if e.n > blockLen || e.times-e.n >= maxPassages || first >= 1<<31 || span >= 1<<31-first {
+		return formatErrorf("a term has %d postings in the dictionary", e.n)
+	}
+	e.block = blockHead{first: uint32(first), last: uint32(first + span), n: int(e.n), body: len(e.body), pos: len(e.pos),
+		limit: limit{maxTF: uint32(min(e.times-e.n+1, maxWords))}}
+	return nil
+}
+
 func (r *blockReader) parts(n uint64) error {
 	e := &r.entry
 	e.row = r.uint()
-	if n > uint64(len(r.b)) || n != (e.n+blockLen*partLen-1)/(blockLen*partLen) {
+	if n == 0 || n > uint64(len(r.b)) {
 		return formatErrorf("a term has %d postings in %d parts", e.n, n)
 	}
-	e.parts = make([]uint32, n)
-	last := uint64(0)
+	e.parts = make([]partEnd, n)
+	last, postings := uint64(0), uint64(0)
 	for i := range e.parts {
-		d := r.uint()
-		if last += d; d == 0 && i > 0 || last > 1<<32-1 {
+		d, n := r.uint(), r.uint()
+		if last += d; d == 0 && i > 0 || last >= 1<<31 || n == 0 || n > blockLen*partLen {
 			return formatErrorf("parts do not ascend")
 		}
-		e.parts[i] = uint32(last)
+		postings += n
+		e.parts[i] = partEnd{uint32(last), uint32(n)}
+	}
+	if postings != e.n {
+		return formatErrorf("a term has %d postings, its parts have %d", e.n, postings)
 	}
 	return nil
 }

@@ -162,28 +162,65 @@ func (m *merger) term(term []byte, sources []*source) error {
 		}
 		return m.writer.entry(&e)
 	}
-	m.list.reset()
+	m.list.reset(m.lengths)
+	times := uint64(0)
 	for _, s := range sources {
+		times += s.blocks.entry.times
 		m.cursor.reset(s.segment, s.blocks.entry)
 		if err := m.copy(m.cursor, uint32(s.segment.First-m.first)); err != nil {
 			return err
 		}
 	}
-	m.list.finish()
+	m.list.endBlock()
+	m.list.times = times
 	return m.writer.add(term, &m.list)
 }
 
+// copiedLen is how many postings a block has that is copied as it is: smaller
+// ones are put together.
+const copiedLen = blockLen / 2
+
 // copy appends what a cursor reads, its passages moved up by a number.
 func (m *merger) copy(c *cursor, up uint32) error {
-	for {
-		more, err := c.next()
-		if !more || err != nil {
+	for p := range c.parts() {
+		if err := c.openPart(p); err != nil {
 			return err
 		}
+		for i, h := range c.blocks {
+			var err error
+			if c.e.parts != nil && h.n >= copiedLen {
+				err = m.copyBlock(c, i, up)
+			} else {
+				err = m.copyPostings(c, i, up)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *merger) copyBlock(c *cursor, i int, up uint32) error {
+	c.at = i
+	if err := c.openPositions(); err != nil {
+		return err
+	}
+	m.list.copy(c.blocks[i], up, c.body(i), c.posAt)
+	return nil
+}
+
+func (m *merger) copyPostings(c *cursor, i int, up uint32) error {
+	if err := c.load(i); err != nil {
+		return err
+	}
+	for ; c.i < c.docs.n; c.i++ {
 		raw, err := c.rawPositions()
 		if err != nil {
 			return err
 		}
-		m.list.addRaw(c.doc()+up, c.tf(), raw)
+		m.list.pos = append(m.list.pos, raw...)
+		m.list.posting(c.doc()+up, c.tf())
 	}
+	return nil
 }

@@ -129,7 +129,8 @@ func (r *Reader) counted(term string) (n Count, err error) {
 	return n, nil
 }
 
-// Each calls fn with every posting, position by position.
+// Each calls fn with every posting, position by position. It fails where the
+// head of a block claims less than its postings have.
 func (r *Reader) Each(ctx context.Context, fn func(term []byte, passage int64, position uint32)) error {
 	var at []uint32
 	for _, s := range r.segments {
@@ -144,6 +145,9 @@ func (r *Reader) Each(ctx context.Context, fn func(term []byte, passage int64, p
 				}
 				if !more {
 					return true
+				}
+				if failed = c.withinLimit(); failed != nil {
+					return false
 				}
 				if at, failed = c.positions(at[:0]); failed != nil {
 					return false

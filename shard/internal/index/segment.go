@@ -39,18 +39,18 @@ func (w *segmentWriter) row(data []byte) error {
 	return err
 }
 
-// add writes the list of the next term, which must be finished and not empty.
+// add writes the list of the next term, which must not be empty and have no open block.
 func (w *segmentWriter) add(term []byte, list *encoder) error {
 	e := entry{term: term, n: uint64(list.n), times: list.times}
-	if list.n <= blockLen && len(list.docs)+len(list.pos) <= inlineBytes {
-		e.docs, e.pos = list.docs, list.pos
+	if len(list.blocks) == 1 && len(list.body)+len(list.pos) <= inlineBytes {
+		e.block, e.body, e.pos = list.blocks[0], list.body, list.pos
 		return w.entry(&e)
 	}
 	e.row = uint64(w.next - w.base)
-	e.parts = make([]uint32, list.parts())
+	e.parts = make([]partEnd, list.parts())
 	for i := range e.parts {
-		docs, pos, last := list.part(i)
-		e.parts[i] = last
+		docs, pos, end := list.part(i)
+		e.parts[i] = end
 		if err := w.row(docs); err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"math"
-	"math/bits"
 	"slices"
 	"sync/atomic"
 )
@@ -48,7 +47,7 @@ func (q *Search) Run(ctx context.Context) (total int64, rows []Row, err error) {
 		return 0, nil, nil
 	}
 	r := q.Clauses[0].reader
-	b := &best{keep: q.Keep, floor: q.Floor, full: 2*q.Keep + 1000}
+	b := &best{keep: q.Keep, floor: q.Floor, full: 2*q.Keep + spare}
 	hidden := walk{q.Hidden}
 	for i, s := range r.segments {
 		var n int64
@@ -66,6 +65,10 @@ func (q *Search) Run(ctx context.Context) (total int64, rows []Row, err error) {
 	return total, b.rows, nil
 }
 
+// spare is how many rows more than the best are gathered before it is looked
+// which ones are: few, since what the best ones reach saves scoring others.
+const spare = 50
+
 // best keeps the best rows.
 type best struct {
 	keep  int
@@ -81,7 +84,7 @@ func (b *best) add(passage int64, score float64) {
 	}
 	if b.rows = append(b.rows, Row{passage, score}); len(b.rows) >= b.full {
 		b.cut()
-		b.full = 2*max(b.keep, len(b.rows)) + 1000
+		b.full = 2*max(b.keep, len(b.rows)) + spare
 	}
 }
 
@@ -156,130 +159,4 @@ func (q *Search) all(ctx context.Context, s *segment, i int, hidden *walk, b *be
 		more, err = lead.next()
 	}
 	return total, err
-}
-
-// windowLen is how many passages are scored together: their scores fit into
-// the processor's first cache.
-const windowLen = 4096
-
-// A window is the scores of passages that follow each other.
-type window struct {
-	scores  [windowLen]float64
-	touched [windowLen / 64]uint64
-}
-
-// any goes through the passages window by window, and through the clauses
-// within each: every posting is read once, and scores add up in the order of
-// clauses.
-func (q *Search) any(ctx context.Context, s *segment, i int, hidden *walk, b *best) (total int64, err error) {
-	var streams, not []*stream
-	var clauses []int
-	for k, m := range q.Clauses {
-		if m.size(i) > 0 {
-			streams, clauses = append(streams, m.stream(i)), append(clauses, k)
-		}
-	}
-	if len(streams) == 0 {
-		return 0, nil
-	}
-	for _, m := range q.Not {
-		if m.size(i) > 0 {
-			not = append(not, m.stream(i))
-		}
-	}
-	w := new(window)
-	for start := int64(0); start < s.Passages; start += windowLen {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		b.least = max(b.least, b.floor.get())
-		end := min(start+windowLen, s.Passages)
-		for k, st := range streams {
-			if err := q.score(w, st, clauses[k], s.head.lengths, uint32(start), uint32(end)); err != nil {
-				return 0, err
-			}
-		}
-		for _, st := range not {
-			if err := w.drop(st, uint32(start), uint32(end)); err != nil {
-				return 0, err
-			}
-		}
-		hidden.clear(w, s.First+start, s.First+end)
-		total += w.collect(s.First+start, b)
-	}
-	return total, nil
-}
-
-// score adds what a clause gives the passages of a window.
-func (q *Search) score(w *window, st *stream, clause int, lengths []byte, start, end uint32) error {
-	if st.i < 0 {
-		if more, err := st.next(); err != nil || !more {
-			return err
-		}
-	}
-	table := q.Scorer.table[clause]
-	for {
-		docs, tfs, i := st.docs, st.tfs, st.i
-		for ; i < len(docs) && docs[i] < end; i++ {
-			doc, tf := docs[i], tfs[i]
-			length := int(lengths[2*doc]) | int(lengths[2*doc+1])<<8
-			at := doc - start
-			if tf-1 < tableTF && length < tableLength {
-				w.scores[at] += table[int(tf-1)*tableLength+length]
-			} else {
-				w.scores[at] += q.Scorer.clause(clause, tf, length)
-			}
-			w.touched[at/64] |= 1 << (at % 64)
-		}
-		st.i = i
-		if i < len(docs) || len(docs) == 0 {
-			return nil
-		}
-		if more, err := st.nextRun(); err != nil || !more {
-			return err
-		}
-	}
-}
-
-// drop takes the passages of a stream out of a window.
-func (w *window) drop(st *stream, start, end uint32) error {
-	more, err := st.seek(start)
-	for ; more && st.doc() < end; more, err = st.next() {
-		at := st.doc() - start
-		w.touched[at/64] &^= 1 << (at % 64)
-		w.scores[at] = 0
-	}
-	return err
-}
-
-// clear takes the passages of the ranges out of a window.
-func (h *walk) clear(w *window, first, end int64) {
-	for len(h.rest) > 0 && h.rest[0].First < end {
-		r := h.rest[0]
-		for p := max(r.First, first); p < min(r.End, end); p++ {
-			at := p - first
-			w.touched[at/64] &^= 1 << (at % 64)
-			w.scores[at] = 0
-		}
-		if r.End > end {
-			return
-		}
-		h.rest = h.rest[1:]
-	}
-}
-
-// collect counts the passages of a window, keeps the best, and empties it.
-func (w *window) collect(first int64, b *best) (n int64) {
-	for i, word := range w.touched {
-		n += int64(bits.OnesCount64(word))
-		for ; word != 0; word &= word - 1 {
-			at := i*64 + bits.TrailingZeros64(word)
-			if score := w.scores[at]; score >= b.least {
-				b.add(first+int64(at), score)
-			}
-			w.scores[at] = 0
-		}
-		w.touched[i] = 0
-	}
-	return n
 }
