@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"arborist/daemon/api"
@@ -64,6 +66,9 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	}
 	logs, err := n.proveLogs(ctx, set, found.Hits)
 	if err != nil {
+		return res, err
+	}
+	if res.Warnings, err = n.frozenWarnings(ctx, slices.Sorted(maps.Keys(logs))...); err != nil {
 		return res, err
 	}
 	snippets, err := shard.NewSnippeter(req.Text)
@@ -185,30 +190,10 @@ func passageProof(p shard.Passage) *proof.Proof {
 	return &proof.Proof{Chunk: proof.Inclusion{Index: p.Index, Path: p.Path}, Header: p.Header}
 }
 
-// addLog completes a proof with the log of the corpus that lists the document,
-// and returns that corpus's key. A document that is in no log keeps the short
-// form: a crash between shard and log can leave one.
-func (n *Node) addLog(ctx context.Context, p *proof.Proof, root document.Root, origin string) (*proof.Verifier, error) {
-	part, err := n.shared.Corpora().Prove(ctx, origin, root)
-	if isNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, explain(err)
-	}
-	info, err := n.lookupCorpus(ctx, origin)
-	if err != nil {
-		return nil, err
-	}
-	key, err := proof.ParseVerifier(info.Key)
-	if err != nil {
-		return nil, err
-	}
-	p.Log = part
-	return key, nil
-}
-
-// Prove implements [api.Finder]. The proof file holds the passage.
+// Prove implements [api.Finder]. The proof file holds the passage. Like the proof
+// of a hit, it goes by what the log has said, whether that still stands or not. A
+// document that is in no log gets the short form: a crash between shard and log
+// can leave one in the shared shards.
 func (n *Node) Prove(ctx context.Context, req api.ProveRequest) (res api.ProveResult, err error) {
 	passage, source, err := n.passage(ctx, req.Root, req.Chunk)
 	if err != nil {
@@ -222,7 +207,10 @@ func (n *Node) Prove(ctx context.Context, req api.ProveRequest) (res api.ProveRe
 			return res, err
 		}
 		if origin != "" {
-			if _, err := n.addLog(ctx, p, req.Root, origin); err != nil {
+			if p.Log, err = n.shared.Corpora().Prove(ctx, origin, req.Root); err != nil {
+				return res, explain(err)
+			}
+			if res.Warnings, err = n.frozenWarnings(ctx, origin); err != nil {
 				return res, err
 			}
 		}
@@ -231,20 +219,34 @@ func (n *Node) Prove(ctx context.Context, req api.ProveRequest) (res api.ProveRe
 	if err != nil {
 		return res, err
 	}
-	twin, err := p.MarshalJSON()
-	if err != nil {
-		return res, err
+	res.Text = string(text)
+	res.JSON, err = p.MarshalJSON()
+	return res, err
+}
+
+// frozenWarnings says of those of the corpora that are frozen what a reader of
+// their proofs should know.
+func (n *Node) frozenWarnings(ctx context.Context, origins ...string) (warnings []string, err error) {
+	for _, origin := range origins {
+		info, err := n.lookupCorpus(ctx, origin)
+		if err != nil {
+			return nil, err
+		}
+		if info.Frozen {
+			warnings = append(warnings, fmt.Sprintf("corpus %s is frozen, its proofs are of what was stored before: arborist status says why and names the evidence", origin))
+		}
 	}
-	return api.ProveResult{Text: string(text), JSON: twin}, nil
+	return warnings, nil
 }
 
 // listing says which corpus a proof of root goes by: the one asked for, or the
-// first that lists it, or none.
+// first that lists it now, or else has listed it, or none.
 func (n *Node) listing(ctx context.Context, root document.Root, name string) (string, error) {
-	origins, err := n.shared.Corpora().Listed(ctx, root)
+	now, before, err := n.shared.Corpora().Listed(ctx, root)
 	if err != nil {
 		return "", explain(err)
 	}
+	origins := append(now, before...)
 	if name == "" {
 		if len(origins) == 0 {
 			return "", nil
@@ -255,12 +257,10 @@ func (n *Node) listing(ctx context.Context, root document.Root, name string) (st
 	if err != nil {
 		return "", err
 	}
-	for _, o := range origins {
-		if o == info.Origin {
-			return o, nil
-		}
+	if slices.Contains(origins, info.Origin) {
+		return info.Origin, nil
 	}
-	return "", api.NewError(api.CodeNotFound, fmt.Errorf("corpus %s does not list %s", name, root), "see where it is: arborist show "+root.String())
+	return "", api.NewError(api.CodeNotFound, fmt.Errorf("corpus %s has never listed %s", name, root), "see where it is: arborist show "+root.String())
 }
 
 // passage finds a chunk in the shared shards, or else in the crawl db.

@@ -35,6 +35,11 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		return res, explain(err)
 	}
 	res.Problems = append(res.Problems, kept...)
+	keys, err := n.home.exposedKeys()
+	if err != nil {
+		return res, err
+	}
+	res.Problems = append(res.Problems, keys...)
 	n.setState(&res)
 	res.Problems = append(res.Problems, n.damage()...)
 	n.setAttached(&res)

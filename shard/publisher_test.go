@@ -174,7 +174,7 @@ func TestShardsAndLogAgreeAfterManyPublishersAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	current, _ := currentRoot(t, s, "test:contended")
-	listed, err := s.Corpora().Listed(t.Context(), current[0])
+	listed, _, err := s.Corpora().Listed(t.Context(), current[0])
 	if err != nil || len(listed) != 1 {
 		t.Errorf("the current version is listed in %v, %v", listed, err)
 	}

@@ -67,9 +67,7 @@ func (a *app) added(res api.AddResult) error {
 	for _, f := range res.Failed {
 		a.note("failed: %s: %s", f.URI, f.Error)
 	}
-	for _, w := range res.Warnings {
-		a.note("warning: %s", w)
-	}
+	a.warn(res.Warnings)
 	if n := res.AlsoPrivate; n > 0 {
 		a.note("warning: %s of these, which the private crawl db holds too, can be read by peers now", plural(n, "document"))
 	}

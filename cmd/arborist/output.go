@@ -36,6 +36,13 @@ func (a *app) note(format string, args ...any) {
 	}
 }
 
+// warn says what to beware of beside the answer.
+func (a *app) warn(warnings []string) {
+	for _, w := range warnings {
+		a.note("warning: %s", w)
+	}
+}
+
 // fail prints an error, with its next step, and returns its exit code.
 func (a *app) fail(err error) int {
 	var silent *exitError

@@ -17,7 +17,7 @@ func (a *app) proveCommand() *cobra.Command {
 		Use:   "prove ROOT CHUNK [-o FILE]",
 		Short: "Write a proof file that anybody can check offline",
 		Long: `Write a proof that a chunk stands in a document and, where a corpus lists the
-document, in that corpus. The file holds the passage itself.`,
+document or has listed it, in that corpus. The file holds the passage itself.`,
 		Example: "  arborist prove bafkrei… 3 -o passage.proof",
 		Args:    args(2, 2, "ROOT CHUNK"),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -43,12 +43,13 @@ document, in that corpus. The file holds the passage itself.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&corpus, "corpus", "", "the corpus to prove it in (default: one that lists it)")
+	cmd.Flags().StringVar(&corpus, "corpus", "", "the corpus to prove it in (default: one that lists it, or has)")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: stdout)")
 	return cmd
 }
 
 func (a *app) proved(res api.ProveResult, out string) error {
+	a.warn(res.Warnings)
 	text := []byte(res.Text)
 	if a.json {
 		text = append(append([]byte{}, res.JSON...), '\n')

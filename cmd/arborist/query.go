@@ -59,6 +59,7 @@ file as well, which arborist-verify checks.`,
 					return err
 				}
 				a.sayAsked(req, res)
+				a.warn(res.Warnings)
 				for _, f := range res.Refused {
 					a.note("refused: %s: %s", f.URI, f.Error)
 				}

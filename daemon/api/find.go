@@ -33,6 +33,8 @@ type QueryResult struct {
 	// Refused lists foreign files that turned out damaged or hostile; the hits
 	// are those of the other files alone.
 	Refused []Failure `json:"refused,omitempty"`
+	// Warnings are about the corpora that hits are proven in: that one is frozen.
+	Warnings []string `json:"warnings,omitempty"`
 	// Pending is how many documents are stored and not in the search index yet:
 	// they were not searched.
 	Pending int `json:"pending,omitempty"`
@@ -88,13 +90,15 @@ type Snippet struct {
 type ProveRequest struct {
 	Root   document.Root `json:"root"`
 	Chunk  uint64        `json:"chunk"`
-	Corpus string        `json:"corpus,omitempty"` // default: any that lists the document
+	Corpus string        `json:"corpus,omitempty"` // default: any that lists the document, or has listed it
 }
 
 // ProveResult holds the proof in its text form and its JSON twin.
 type ProveResult struct {
 	Text string          `json:"text"`
 	JSON json.RawMessage `json:"json"`
+	// Warnings are about the corpus that it is proven in: that it is frozen.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // ShowResult is what is known of one document.

@@ -76,7 +76,7 @@ func BenchmarkLog(b *testing.B) {
 	})
 	b.Run("Listed", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			if _, err := s.Listed(ctx, roots[i%len(roots)]); err != nil {
+			if _, _, err := s.Listed(ctx, roots[i%len(roots)]); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -360,9 +360,9 @@ func (m *model) checkDocuments(t tester, s *Store, n uint64) {
 			at, live := current[m.recs[want].URI]
 			isCurrent = live && at == want
 		}
-		origins, err := s.Listed(ctx, root)
-		if err != nil || slices.Contains(origins, m.origin()) != isCurrent {
-			t.Fatalf("record %d at size %d: listed by %v, %v; want %v", i, n, origins, err, isCurrent)
+		now, before, err := s.Listed(ctx, root)
+		if err != nil || slices.Contains(now, m.origin()) != isCurrent || slices.Contains(before, m.origin()) != (want >= 0 && !isCurrent) {
+			t.Fatalf("record %d at size %d: listed by %v, before by %v, %v; want record %d, now: %v", i, n, now, before, err, want, isCurrent)
 		}
 		part, err := s.Prove(ctx, m.origin(), root)
 		if want < 0 {

@@ -289,7 +289,7 @@ func TestCorporaAreApart(t *testing.T) {
 	b.checkLog(t, s, 20)
 	c.checkLog(t, s, 270)
 	for content, want := range map[string]int{"content 5": 3, "content 7": 2, "content 8": 2, "content 100": 2, "content 290": 1, "new": 1, "no": 0} {
-		origins, err := s.Listed(ctx, header(content).Root)
+		origins, _, err := s.Listed(ctx, header(content).Root)
 		if err != nil || len(origins) != want {
 			t.Errorf("%s is listed by %v, %v; want %d", content, origins, err, want)
 		}

@@ -206,29 +206,36 @@ func (s *Store) History(ctx context.Context, origin, uri string, limit int) (ent
 	return entries, nil
 }
 
-// Listed returns the origins of the corpora that list a document now, sorted.
-func (s *Store) Listed(ctx context.Context, root document.Root) ([]string, error) {
-	var origins []string
-	err := s.view(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, `SELECT origin FROM corpus AS c WHERE EXISTS
-			(SELECT 1 FROM record INDEXED BY record_root WHERE root = ? AND corpus = c.id AND ended >= c.size AND idx < c.size) ORDER BY origin`, root[:])
+// Listed returns the origins of the corpora that list a document now, and of
+// those that have listed it before and list it no longer, both sorted.
+func (s *Store) Listed(ctx context.Context, root document.Root) (now, before []string, err error) {
+	err = s.view(ctx, func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, `SELECT origin, EXISTS
+				(SELECT 1 FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = c.id AND ended >= c.size AND idx < c.size)
+			FROM corpus AS c WHERE EXISTS
+				(SELECT 1 FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = c.id AND idx < c.size) ORDER BY origin`, root[:])
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
 			var origin string
-			if err := rows.Scan(&origin); err != nil {
+			var current bool
+			if err := rows.Scan(&origin, &current); err != nil {
 				return err
 			}
-			origins = append(origins, origin)
+			if current {
+				now = append(now, origin)
+			} else {
+				before = append(before, origin)
+			}
 		}
 		return rows.Err()
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list corpora of %s: %w", root, err)
+		return nil, nil, fmt.Errorf("list corpora of %s: %w", root, err)
 	}
-	return origins, nil
+	return now, before, nil
 }
 
 // RootAt returns the root of the log of the first size records, up to the
