@@ -62,8 +62,16 @@ func openTarget(ctx context.Context, to string) (closingTarget, error) {
 		}
 		return b, nil
 	}
+	if strings.HasPrefix(to, "gs://") {
+		g, err := target.OpenGCS(to)
+		if err != nil {
+			return nil, api.NewError(api.CodeUnavailable, fmt.Errorf("publish: %w", err),
+				"name a key file in GOOGLE_APPLICATION_CREDENTIALS, or sign in (gcloud auth application-default login), as whoever runs the daemon, or this command")
+		}
+		return g, nil
+	}
 	if !filepath.IsAbs(to) {
-		return nil, api.NewError(api.CodeUsage, fmt.Errorf("publish to %.200q: neither a folder nor s3://BUCKET/PREFIX", to), "")
+		return nil, api.NewError(api.CodeUsage, fmt.Errorf("publish to %.200q: neither a folder nor s3://BUCKET/PREFIX or gs://BUCKET/PREFIX", to), "")
 	}
 	f, err := target.OpenFolder(strings.TrimSuffix(to, "/"))
 	if err != nil {

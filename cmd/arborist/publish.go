@@ -13,13 +13,14 @@ import (
 func (a *app) publishCommand() *cobra.Command {
 	var req api.PublishRequest
 	cmd := &cobra.Command{
-		Use:   "publish --corpus NAME --to DIR|s3://BUCKET/PREFIX [--documents]",
+		Use:   "publish --corpus NAME --to DIR|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX [--documents]",
 		Short: "Write a corpus as files that any web server can serve",
 		Long: `Write a corpus as files, below DIR/arborist/v1, or as objects of an S3 bucket, whose
 place and credentials come from the environment (AWS_ENDPOINT_URL, AWS_REGION,
-AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) or ~/.aws/credentials. Whoever can read them there, or at
-the URL of a web server that has them, can follow the corpus and verifies every byte:
-the server needs no trust. Publishing again writes what is new, the signed head
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) or ~/.aws/credentials, or of a Google bucket,
+with what GOOGLE_APPLICATION_CREDENTIALS names. Whoever can read them there, or at the URL
+of a web server that has them, can follow the corpus and verifies every byte: the
+server needs no trust. Publishing again writes what is new, the signed head
 last. Nothing is ever deleted, and nothing private can get there: only what the
 log of the corpus lists.`,
 		Example: "  arborist publish --corpus main --to /srv/www\n" +

@@ -126,7 +126,7 @@ type RotationInfo struct {
 }
 
 // PublishRequest asks to write a corpus as files. To is the whole path of a
-// folder, or s3://BUCKET/PREFIX.
+// folder, s3://BUCKET/PREFIX or gs://BUCKET/PREFIX.
 type PublishRequest struct {
 	Corpus    string `json:"corpus"`
 	To        string `json:"to"`
