@@ -50,6 +50,31 @@ func TestNoRootOfTheSetIsDenied(t *testing.T) {
 	}
 }
 
+func TestASeedThatFitsNoFilterIsFollowedByAnother(t *testing.T) {
+	later := 0
+	for set := range 3000 {
+		var b Builder
+		for i := range 8 {
+			b.Add(rootOf(8*set + i))
+		}
+		f, err := b.Filter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.seed > 0 {
+			later++
+		}
+		for i := range 8 {
+			if !f.MayHold(rootOf(8*set + i)) {
+				t.Fatalf("set %d, seed %d: root %d is denied", set, f.seed, i)
+			}
+		}
+	}
+	if later == 0 {
+		t.Error("no set needed another seed than the first: this test shows nothing")
+	}
+}
+
 func TestOthersAreDeniedButForOneIn65536(t *testing.T) {
 	const roots, others = 20000, 1 << 21
 	f := filterOf(t, roots)
