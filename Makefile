@@ -12,7 +12,7 @@ ARB     := $(BIN)/arborist
 CONCURRENT := ./ingest ./ingest/source ./shard/... ./crawl/... ./peer/... ./daemon/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race crash bench bench-crawl bench-peer sim lint fmt crawl-ingest recrawl-check crawl-textbooks textbook crawl-textbooks-stats query
+.PHONY: help build demo test race crash bench bench-scale bench-bleve bench-memory bench-crawl bench-peer sim lint fmt crawl-ingest recrawl-check crawl-textbooks textbook crawl-textbooks-stats query
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,15 @@ crash: ## rebuild and check IMAGES=2000 disks that a power cut could leave, and 
 
 bench: ## run the benchmarks; they report ratios measured in one run
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1s ./...
+
+bench-scale: ## [BENCH_MB=470]: ingest and queries of 16 shards against one plain FTS5 table, in one run
+	BENCH_MB=$(or $(BENCH_MB),470) $(GO) test -tags $(TAGS) -run '^$$' -bench Scale -benchtime 1x -timeout 2h ./shard
+
+bench-bleve: ## [BENCH_MB=48]: the same against Bleve v2, which a module of its own brings in
+	cd internal/arbtest/bleve && BENCH_MB=$(or $(BENCH_MB),48) $(GO) test -tags $(TAGS) -run '^$$' -bench Bleve -benchtime 1x -timeout 2h .
+
+bench-memory: ## [BENCH_MB=4096]: memory while that much recombined text is ingested
+	BENCH_MB=$(or $(BENCH_MB),4096) $(GO) test -tags $(TAGS) -run '^$$' -bench Memory -benchtime 1x -timeout 4h ./shard
 
 bench-peer: build ## [KUBO=/path/to/ipfs ROWS="idle small large proofs crowd" DOCS=20000 MIB=512 PEERS=500]: peers against Kubo and bare libp2p
 	KUBO='$(KUBO)' ROWS='$(ROWS)' DOCS='$(DOCS)' MIB='$(MIB)' PEERS='$(PEERS)' $(GO) run -tags $(TAGS) ./internal/arbtest/peerbench

@@ -240,11 +240,16 @@ func (x *indexer) drop(all []index.Segment) error {
 		if _, err := x.tx.ExecContext(background, "DELETE FROM segments WHERE base = ?", s.Base); err != nil {
 			return err
 		}
-		if _, err := x.tx.ExecContext(background, "DELETE FROM postings WHERE id >= ? AND id < ?", s.Base, s.Base+s.Rows); err != nil {
+		if err := x.dropRows(s.Base, s.Base+s.Rows); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (x *indexer) dropRows(first, end int64) error {
+	_, err := x.tx.ExecContext(background, "DELETE FROM postings WHERE id >= ? AND id < ?", first, end)
+	return err
 }
 
 // finish writes what is left and keeps the number of segments small.
@@ -314,9 +319,9 @@ func (x *indexer) mergeFrom(segments, gone []index.Segment, from int) error {
 	}
 	var s index.Segment
 	if len(gone) > 0 && gone[0].Counts {
-		s, err = reader.MergeCounts(from, x.put, x.state.posting)
+		s, err = reader.MergeCounts(from, x.put, x.dropRows, x.state.posting)
 	} else {
-		s, err = reader.Merge(from, x.put, x.state.posting)
+		s, err = reader.Merge(from, x.put, x.dropRows, x.state.posting)
 	}
 	if err := x.record(s, err); err != nil {
 		return err

@@ -72,19 +72,30 @@ func (q *Search) any(ctx context.Context, s *segment, i int, hidden *walk, b *be
 	return total, nil
 }
 
+// restShare is the part of the score to reach that lanes that are not scored may
+// give together. More of them would save scoring and cost more: passages that
+// have to be looked at again.
+const restShare = 0.25
+
 // choose says which lanes are scored in a window, and returns what the others
-// can give a passage at most.
+// can give a passage at most: none are where all together are too few.
 func (q *Search) choose(lanes []*lane, w *window, least float64) (rest float64) {
 	order := slices.Clone(lanes)
+	sum := 0.0
 	for _, l := range order {
 		l.most, l.scored = 0, true
 		if limit, some := l.limit(w); some {
 			l.most = q.Scorer.most(l.clause, limit)
 		}
+		sum += l.most
+	}
+	enough := least * restShare
+	if sum < least*(1-slack) {
+		enough = least
 	}
 	slices.SortFunc(order, func(x, y *lane) int { return cmp.Compare(x.most, y.most) })
 	for _, l := range order {
-		if rest+l.most >= least {
+		if rest+l.most >= enough {
 			break
 		}
 		rest += l.most

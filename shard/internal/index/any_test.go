@@ -34,9 +34,9 @@ func thick(r *rand.Rand, n int) [][]string {
 func TestAnyOfFrequentWordsIsThatOfThePlainTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	m := newModel(t)
-	m.add(thick(r, 21000)...)
+	m.add(thick(r, 13000)...)
 	m.add(thick(r, 700)...)
-	m.setHidden(true, 5, 4097, 4098, 20000)
+	m.setHidden(true, 5, 4097, 4098, 12000)
 	if len(m.segments) != 2 {
 		t.Fatalf("%d segments, want a long one and a short one", len(m.segments))
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// maxOccurrences is how many words a [Builder] should hold at most: at 16 bytes
+// maxOccurrences is how many words a [Builder] should hold at most: at 12 bytes
 // each, and as much again while it writes.
-const maxOccurrences = 2 << 20
+const maxOccurrences = 1 << 20
 
 // A Builder inverts passages in memory. The zero Builder is ready for use, and
 // again after Write.

@@ -30,5 +30,5 @@
 //	head      first terms of all blocks, and the length of each passage in words
 //
 // Integers are unsigned varints (protobuf's), terms at most 255 bytes. The
-// layout is written down where it is encoded: list.go, dictionary.go, head.go.
+// layout is written down where it is encoded: block.go, list.go, dictionary.go, head.go.
 package index

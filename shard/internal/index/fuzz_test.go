@@ -65,7 +65,7 @@ func FuzzRows(f *testing.F) {
 		}
 		check(r.Each(context.Background(), func([]byte, int64, uint32) {}))
 		check(r.EachCount(context.Background(), func([]byte, Count) {}))
-		_, err = r.Merge(0, func(int64, []byte) error { return nil }, 0)
+		_, err = r.Merge(0, func(int64, []byte) error { return nil }, func(int64, int64) error { return nil }, 0)
 		check(err)
 	})
 }

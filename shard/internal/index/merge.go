@@ -30,13 +30,21 @@ func Plan(segments []Segment) int {
 	return -1
 }
 
+// DropRows is told that rows from first up to, not including, end were read and
+// are not read again: what they took can be used for rows that are put.
+type DropRows func(first, end int64) error
+
+// dropStep is how many rows of a segment are dropped together.
+const dropStep = 64
+
 // Merge writes one segment with everything that the segments of r from number
-// from on hold. Segments of counts do not count here.
-func (r *Reader) Merge(from int, put PutRow, base int64) (Segment, error) {
+// from on hold, and drops most of their rows on the way. Segments of counts do
+// not count here.
+func (r *Reader) Merge(from int, put PutRow, drop DropRows, base int64) (Segment, error) {
 	merged := r.segments[from:]
 	first := merged[0].First
 	end := merged[len(merged)-1].First + merged[len(merged)-1].Passages
-	m := &merger{reader: r, writer: newSegmentWriter(put, base), first: first, cursor: &cursor{r: &Reader{get: r.get}, docs: new(block)}}
+	m := &merger{reader: r, writer: newSegmentWriter(put, base), drop: drop, first: first, cursor: &cursor{r: &Reader{get: r.get}, docs: new(block)}}
 	m.lengths = make([]byte, 2*(end-first))
 	for _, s := range merged {
 		copy(m.lengths[2*(s.First-first):], s.head.lengths)
@@ -53,8 +61,8 @@ func (r *Reader) Merge(from int, put PutRow, base int64) (Segment, error) {
 
 // MergeCounts writes one segment of counts with what all of them say from
 // number from on.
-func (r *Reader) MergeCounts(from int, put PutRow, base int64) (Segment, error) {
-	m := &merger{reader: r, writer: newSegmentWriter(put, base)}
+func (r *Reader) MergeCounts(from int, put PutRow, drop DropRows, base int64) (Segment, error) {
+	m := &merger{reader: r, writer: newSegmentWriter(put, base), drop: drop}
 	top := 0
 	for _, s := range r.counts[from:] {
 		top = max(top, s.Level)
@@ -73,6 +81,7 @@ func (r *Reader) MergeCounts(from int, put PutRow, base int64) (Segment, error) 
 type merger struct {
 	reader  *Reader
 	writer  *segmentWriter
+	drop    DropRows
 	first   int64 // passage
 	lengths []byte
 	list    encoder
@@ -84,6 +93,7 @@ type source struct {
 	segment *segment
 	blocks  blockReader
 	block   int
+	dropped int64 // rows of the segment, from its base
 	done    bool
 }
 
@@ -136,6 +146,9 @@ func (m *merger) advance(s *source) error {
 		if more || err != nil {
 			return err
 		}
+		if err := m.dropRead(s); err != nil {
+			return err
+		}
 		if s.block == len(s.segment.head.firsts) {
 			s.done = true
 			return nil
@@ -148,6 +161,20 @@ func (m *merger) advance(s *source) error {
 		s.block++
 		s.blocks = blockReader{buffer: buffer{b: data}, counts: s.segment.Counts}
 	}
+}
+
+// dropRead drops the rows up to the block that was read last: the lists of a
+// block stand before it.
+func (m *merger) dropRead(s *source) error {
+	if s.block == 0 {
+		return nil
+	}
+	first, end := s.dropped, s.segment.head.rows[s.block-1]+1
+	if end-first < dropStep {
+		return nil
+	}
+	s.dropped = end
+	return m.drop(s.segment.Base+first, s.segment.Base+end)
 }
 
 // term writes the lists of one term as one.

@@ -78,11 +78,22 @@ func (m *model) add(texts ...[]string) {
 	m.segments = append(m.segments, s)
 	m.end += int64(len(texts))
 	for from := Plan(m.segments); from >= 0; from = Plan(m.segments) {
-		s, err := m.open().Merge(from, m.put, m.next)
+		s, err := m.open().Merge(from, m.put, m.dropRows, m.next)
 		m.must(err)
 		m.drop(m.segments[from:])
 		m.segments = append(m.segments[:from], s)
 	}
+}
+
+// dropRows is told by a merge what it does not read again.
+func (m *model) dropRows(first, end int64) error {
+	for row := first; row < end; row++ {
+		if _, ok := m.rows[row]; !ok {
+			return fmt.Errorf("row %d is dropped twice", row)
+		}
+		delete(m.rows, row)
+	}
+	return nil
 }
 
 func (m *model) drop(all []Segment) {
@@ -120,7 +131,7 @@ func (m *model) setHidden(hide bool, passages ...int64) {
 	}
 	m.dead = Union(m.dead)
 	for from := Plan(m.negative); from >= 0; from = Plan(m.negative) {
-		s, err := m.open().MergeCounts(from, m.put, m.next)
+		s, err := m.open().MergeCounts(from, m.put, m.dropRows, m.next)
 		m.must(err)
 		m.drop(m.negative[from:])
 		m.negative = append(m.negative[:from], s)
@@ -378,7 +389,7 @@ func (m *model) tryAll(q modelQuery) (failed bool) {
 	}
 	_, _, err = s.Run(context.Background())
 	check(err)
-	_, err = r.Merge(0, func(int64, []byte) error { return nil }, 0)
+	_, err = r.Merge(0, func(int64, []byte) error { return nil }, func(int64, int64) error { return nil }, 0)
 	check(err)
 	return failed
 }
