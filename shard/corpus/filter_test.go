@@ -87,6 +87,12 @@ func TestAFilterHoldsWhatTheLogListsNowOrDid(t *testing.T) {
 	if head, _, _, _ := filterOf(t, s, signer.Name()); head.Head.Size != 303 {
 		t.Errorf("an append alone made the filter of %d records", head.Head.Size)
 	}
+	if err := s.MakeFilter(ctx, signer.Name(), signer); err != nil {
+		t.Fatal(err)
+	}
+	if head, _, _, _ := filterOf(t, s, signer.Name()); head.Head.Size != 304 {
+		t.Errorf("made anew it is of %d records, want 304", head.Head.Size)
+	}
 	checkClean(t, s)
 }
 
