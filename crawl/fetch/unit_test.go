@@ -14,6 +14,8 @@ import (
 	"time"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
+
+	"arborist/crawl/egress"
 )
 
 func TestRetryAfterIsReadInBothFormsAndCapped(t *testing.T) {
@@ -168,6 +170,26 @@ func FuzzDecodedBodyStaysWithinItsLimit(f *testing.F) {
 			t.Errorf("%d bytes taken from the wire", raw.n)
 		}
 	})
+}
+
+func TestAnOriginThatPassedOpensNoOther(t *testing.T) {
+	h := NewHTTP(HTTPConfig{Guard: &egress.Guard{Hosts: []string{"a.org"}}})
+	defer h.Close()
+	for _, c := range []struct {
+		url    string
+		passes bool
+	}{
+		{"http://a.org/x", true}, {"http://a.org/y", true}, {"http://b.org/x", false}, {"http://a.org:22/x", false},
+		{"http://u:p@a.org/x", false}, {"ftp://a.org/x", false}, {"https://a.org/x", true}, {"http://a.org/z", true},
+	} {
+		tg, err := h.target(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.check(tg); (err == nil) != c.passes {
+			t.Errorf("%s: %v", c.url, err)
+		}
+	}
 }
 
 // Whatever the URL, the target either is refused or goes to the host that the
