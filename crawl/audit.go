@@ -25,8 +25,9 @@ func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, e
 	seed := c.seed.String()
 	var addresses []audit.Address
 	err := c.cfg.Store.db.Addresses(ctx, seed, func(a crawldb.Address) error {
+		_, document := c.isDocument(a.URL, a.Depth)
 		addresses = append(addresses, audit.Address{
-			URL: a.URL, FoundOn: a.FoundOn, Depth: a.Depth, Trail: a.Trail, Status: a.Status, Result: resultOf(a.State), Reason: a.Reason,
+			URL: a.URL, FoundOn: a.FoundOn, Depth: a.Depth, Trail: a.Trail, Status: a.Status, Result: resultOf(a.State), Reason: a.Reason, Document: document,
 		})
 		return nil
 	})

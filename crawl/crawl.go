@@ -50,6 +50,7 @@
 package crawl
 
 import (
+	"fmt"
 	"net/netip"
 	"net/url"
 	"runtime"
@@ -102,6 +103,14 @@ type Config struct {
 	// are crawled as though the seed linked to them; Depth must be 1 or more.
 	// "": none is read. It is read once the seed has come.
 	FromSitemap string
+
+	// Documents fetches links to document files that can be read, as far as
+	// their name tells. They are left out otherwise.
+	Documents bool
+
+	// Author of all pages, in place of what they say of it themselves. "": what
+	// each says.
+	Author string
 
 	AllowHosts []string       // crawled beside the seed's: "host" or "host:port"
 	AllowNets  []netip.Prefix // private networks that may be contacted
@@ -164,7 +173,7 @@ var _ ingest.Source = (*Crawler)(nil)
 
 // New makes a crawler that fetches through f, or through one of its own where f
 // is nil: see Config.Fetcher. Pages that are consent walls count as denied with
-// either. It sends nothing. Its errors are [*SeedError], [ErrHost], [ErrSitemap], [ErrFetcher],
+// either. It sends nothing. Its errors are [*SeedError], [ErrHost], [ErrAuthor], [ErrSitemap], [ErrFetcher],
 // [fetch.ErrHostedConfig] and [chromium.ErrNoBrowser].
 func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	c := &Crawler{cfg: withDefaults(cfg), names: newNotPages(), fetcher: f}
@@ -179,6 +188,9 @@ func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	}
 	if c.scope, err = newScope(c.parser, c.seed, cfg.AllowHosts); err != nil {
 		return nil, err
+	}
+	if cfg.Author != links.OneLine(cfg.Author) {
+		return nil, fmt.Errorf("%w: %.300q", ErrAuthor, cfg.Author)
 	}
 	if err := c.checkFromSitemap(); err != nil {
 		return nil, err

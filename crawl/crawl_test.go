@@ -122,7 +122,7 @@ func siteOfAll() *site.Site {
 			<a href="/a#top">a</a> <a href="a">a again</a> <a href="./a?utm_source=x">a tracked</a>
 			<a href="/b/">b</a> <a href="/private/x">private</a> <a href="/feed/">feed</a> <a href="/manual.pdf">pdf</a>
 			<a href="mailto:x@example.com">mail</a> <a href="https://example.com/">elsewhere</a> <a href="/hidden" rel=nofollow>hidden</a>
-			<img src="/image.png"><a href="/image.png">image</a> <a href="/gone">gone</a> <a href="/notes.txt">notes</a> <a href="/README.md">readme</a>
+			<img src="/image.png"><a href="/image.png">image</a> <a href="/gone">gone</a> <a href="/notes">notes</a> <a href="/readme">readme</a>
 			<iframe src="/frame"></iframe><a href="/old">old</a></body></html>`},
 		"/a":          site.Links("a", "/", "/b/", "/a/deep"),
 		"/a/deep":     site.Links("deep", "/a/deeper"),
@@ -137,8 +137,8 @@ func siteOfAll() *site.Site {
 		"/old":        {To: "/new", Status: 301},
 		"/new":        site.Links("new"),
 		"/image.png":  {Type: "image/png", Body: "\x89PNG\r\n\x1a\n"},
-		"/notes.txt":  {Type: "text/plain; charset=utf-8", Body: "Notes, with <a href=/no>no link</a>."},
-		"/README.md":  {Type: "text/markdown", Body: "# Read me\n\n[no link](/no)"},
+		"/notes":      {Type: "text/plain; charset=utf-8", Body: "Notes, with <a href=/no>no link</a>."},
+		"/readme":     {Type: "text/markdown", Body: "# Read me\n\n[no link](/no)"},
 		"/news.xml":   {Type: "application/rss+xml", Body: "<rss/>"},
 		"/manual.pdf": {Type: "application/pdf", Body: "%PDF-1.4"},
 		"/feed/":      {Type: "application/rss+xml", Body: "<rss/>"},
@@ -146,7 +146,7 @@ func siteOfAll() *site.Site {
 }
 
 func TestPageSetIsExactAndEachIsRequestedOnce(t *testing.T) {
-	depth1 := []string{"/next", "/a", "/b/", "/notes.txt", "/README.md", "/frame", "/new"}
+	depth1 := []string{"/next", "/a", "/b/", "/notes", "/readme", "/frame", "/new"}
 	depth2 := []string{"/a/deep", "/b/c", "/b/?page=2"}
 	for _, tc := range []struct {
 		depth int
@@ -182,7 +182,7 @@ func TestReportNamesWhatWasLeftOut(t *testing.T) {
 		refused[r.URL[strings.LastIndexByte(r.URL[:len(r.URL)-1], '/'):]] = r.Reason
 	}
 	for name, want := range map[string]string{
-		"/x": "robots.txt: Disallow: /private/", "/feed/": reasonFeed, "/manual.pdf": reasonDocument, "/image.png": "content type image/png is not wanted",
+		"/x": "robots.txt: Disallow: /private/", "/feed/": reasonFeed, "/manual.pdf": "a document file of a kind that cannot be read: pdf", "/image.png": "content type image/png is not wanted",
 	} {
 		if refused[name] != want {
 			t.Errorf("%s: refused for %q, want %q", name, refused[name], want)
@@ -277,7 +277,7 @@ func TestPoliteCrawlsHaveOneOrder(t *testing.T) {
 		}
 		if i == 0 {
 			first = got
-			equal(t, "order", got.paths(), []string{"/", "/next", "/a", "/b/", "/notes.txt", "/README.md", "/frame", "/new", "/a/deep", "/b/c", "/b/?page=2", "/a/deeper"})
+			equal(t, "order", got.paths(), []string{"/", "/next", "/a", "/b/", "/notes", "/readme", "/frame", "/new", "/a/deep", "/b/c", "/b/?page=2", "/a/deeper"})
 		}
 		equal(t, "visits", got.visits, first.visits)
 	}

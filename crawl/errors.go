@@ -25,6 +25,8 @@ var (
 
 	// ErrHost: an entry of Config.AllowHosts is not a host.
 	ErrHost = errors.New("not a host")
+	// ErrAuthor: Config.Author is no name on one line, or a very long one.
+	ErrAuthor = errors.New("not an author's name")
 	// ErrNothingToResume: Config.Resume, and the store knows no crawl of the
 	// seed.
 	ErrNothingToResume = errors.New("nothing to resume")

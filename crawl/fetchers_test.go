@@ -51,7 +51,7 @@ func newFixtureSite(t *testing.T) *fixtureSite {
 	s := &fixtureSite{asked: map[string]int{}, pages: map[string][2]string{
 		"/robots.txt": {"text/plain", "User-agent: *\nDisallow: /private\n"},
 		"/": {"text/html; charset=utf-8", `<!DOCTYPE html><html lang="en"><head><title>Bees</title></head><body><nav><a href="/table">Table</a> <a href="/latin">Latin</a> <a href="/x.xhtml">X</a>
-<a href="/notes.md">Notes</a> <a href="/plain.txt">Plain</a> <a href="/sloppy">Sloppy</a> <a href="/private">No</a> <a href="/gone">Gone</a> <a href="/moved">Moved</a> <a href=/wall>Wall</a></nav>
+<a href="/notes">Notes</a> <a href="/plain">Plain</a> <a href="/sloppy">Sloppy</a> <a href="/private">No</a> <a href="/gone">Gone</a> <a href="/moved">Moved</a> <a href=/wall>Wall</a></nav>
 <main><h1>Bees &amp; hives</h1><p>` + long + `</p><pre><code>if (a &lt; b) {
     weigh();
 }</code></pre></main></body></html>`},
@@ -60,12 +60,12 @@ func newFixtureSite(t *testing.T) *fixtureSite {
 		"/x.xhtml": {"application/xhtml+xml", `<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd">
 <html xmlns="http://www.w3.org/1999/xhtml"><head><title>Strict</title></head><body><h1>Strict</h1><p>` + long + `<br/>And an <em>end</em>.</p></body></html>`},
-		"/notes.md":  {"text/markdown", "# Notes\n\nFirst *note*.\n\n* one\n* two\n"},
-		"/plain.txt": {"text/plain; charset=utf-8", "Plain text.\n\n  Indented, with <tags> & signs.\n"},
-		"/sloppy":    {"text/html", `<title>Sloppy</title><p>One<p>Two <b>bold <i>both</b> slanted</i><ul><li>a<li>b</ul><p>` + long + `<img src=x.png alt="A hive">`},
-		"/private":   {"text/html", "<p>Not for crawlers."},
-		"/target":    {"text/html", "<!DOCTYPE html><title>Target</title><p>Where it moved. " + long},
-		"/wall":      {"text/html", `<!DOCTYPE html><title>Wall</title><p>We and our partners set cookies and process personal data with your consent.</p><button>Accept all</button>`},
+		"/notes":   {"text/markdown", "# Notes\n\nFirst *note*.\n\n* one\n* two\n"},
+		"/plain":   {"text/plain; charset=utf-8", "Plain text.\n\n  Indented, with <tags> & signs.\n"},
+		"/sloppy":  {"text/html", `<title>Sloppy</title><p>One<p>Two <b>bold <i>both</b> slanted</i><ul><li>a<li>b</ul><p>` + long + `<img src=x.png alt="A hive">`},
+		"/private": {"text/html", "<p>Not for crawlers."},
+		"/target":  {"text/html", "<!DOCTYPE html><title>Target</title><p>Where it moved. " + long},
+		"/wall":    {"text/html", `<!DOCTYPE html><title>Wall</title><p>We and our partners set cookies and process personal data with your consent.</p><button>Accept all</button>`},
 	}}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)

@@ -61,6 +61,14 @@ func (p *Private) GoneSince(ctx context.Context, url string) (time.Time, bool, e
 	return p.db.GoneSince(ctx, url)
 }
 
+// About is what is known of a crawled page beside its document.
+type About = crawldb.About
+
+// About says what is known of the page at an address.
+func (p *Private) About(ctx context.Context, url string) (About, error) {
+	return p.db.About(ctx, url)
+}
+
 // Close closes the database.
 func (p *Private) Close() error { return p.db.Close() }
 

@@ -321,7 +321,7 @@ func TestTheGoDocumentationIsCrawledWhole(t *testing.T) {
 	}
 	s := site.Over(http.FileServer(http.Dir(root)))
 	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
-	report, stored, err := into(t, t.Context(), p, Config{Seed: s.Start(t) + "/", Depth: 5})
+	report, stored, err := into(t, t.Context(), p, Config{Seed: s.Start(t) + "/", Depth: 5, Documents: true})
 	if err != nil || len(stored.Failed) != 0 {
 		t.Fatalf("%+v, %+v, %v", report, stored, err)
 	}

@@ -29,9 +29,16 @@ type Report struct {
 
 	// References not followed in this run, counted once a page.
 	OffSite  int // to other hosts
+	Social   int // of these, to social media
 	Nofollow int // under rel=nofollow
 	Foreign  int // mailto: and the like
 	Broken   int // to no address at all
+
+	// Documents counts the document files that were met, by the end of their
+	// name ("pdf"); DocumentPages those of them that were fetched, which are in
+	// Pages as well.
+	Documents     map[string]int
+	DocumentPages int
 
 	// Listed counts the addresses of the site that the sitemaps of
 	// Config.FromSitemap hold, as often as they stand there, in this run.
@@ -67,6 +74,16 @@ type Visit struct {
 	URL    string
 	Depth  int // links from the seed
 	Status int // HTTP status
+}
+
+func (r *Report) document(kind string, fetched bool) {
+	if r.Documents == nil {
+		r.Documents = map[string]int{}
+	}
+	r.Documents[kind]++
+	if fetched {
+		r.DocumentPages++
+	}
 }
 
 func (r *Report) refuse(listed int, url, reason string) {

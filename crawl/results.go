@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -58,6 +59,7 @@ func (r *run) settle(ctx context.Context, outcomes []frontier.Outcome) error {
 // note reports a result beyond its outcome.
 func (r *run) note(v visited) {
 	r.report.OffSite += v.offSite
+	r.report.Social += v.social
 	r.report.Nofollow += v.found.Nofollow
 	r.report.Foreign += v.found.Foreign
 	r.report.Broken += v.found.Broken
@@ -92,6 +94,8 @@ func (r *run) outcome(v visited) frontier.Outcome {
 		Entry: v.entry, State: v.state, Status: v.status,
 		Class: string(v.class), Reason: v.reason, Links: v.links,
 	}
+	o.Author = cmp.Or(r.c.cfg.Author, v.found.Author)
+	_, o.Document = r.c.isDocument(v.entry.URL, v.entry.Depth)
 	switch {
 	case v.state != frontier.Done:
 	case v.found.NoIndex:

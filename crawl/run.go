@@ -136,6 +136,9 @@ func (r *run) recall(o frontier.Outcome) error {
 // count enters an outcome into the report.
 func (r *run) count(o frontier.Outcome) {
 	listed := r.c.cfg.MaxListed
+	if kind, is := r.c.isDocument(o.Entry.URL, o.Entry.Depth); is {
+		r.report.document(kind, o.State == frontier.Fetched || o.State == frontier.Done)
+	}
 	switch o.State {
 	case frontier.Fetched, frontier.Done:
 		r.report.Pages++

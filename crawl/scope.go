@@ -76,7 +76,7 @@ func (s *scope) ports(seed weburl.URL) []uint16 {
 }
 
 // notPages recognises addresses that are no pages by their name alone, so
-// that no request is spent on them.
+// that no request is spent on them. For documents see documents.go.
 type notPages struct {
 	sitemap, document *regexp.Regexp
 }
@@ -85,17 +85,15 @@ func newNotPages() notPages {
 	return notPages{
 		// The names of the sitemaps protocol, and those that WordPress and its
 		// plug-ins give: wp-sitemap-posts-post-1.xml, post-sitemap2.xml.
-		sitemap: regexp.MustCompile(`(?i)(^|/)([^/]*[-_])?sitemap([-_][^/]*|[0-9]*)\.xml(\.gz)?$|/sitemaps/[^/]*\.xml(\.gz)?$`),
-		// Plain text and Markdown are pages; these need another reader.
-		document: regexp.MustCompile(`(?i)\.(pdf|docx?|xlsx?|pptx?|rtf)$`),
+		sitemap:  regexp.MustCompile(`(?i)(^|/)([^/]*[-_])?sitemap([-_][^/]*|[0-9]*)\.xml(\.gz)?$|/sitemaps/[^/]*\.xml(\.gz)?$`),
+		document: regexp.MustCompile(`(?i)\.(pdf|docx?|xlsx?|pptx?|txt|md|rtf)$`),
 	}
 }
 
 const (
-	reasonFeed     = "a feed, not a page"
-	reasonSitemap  = "a sitemap, not a page"
-	reasonDocument = "a document file, not a page"
-	reasonRobots   = "robots.txt itself, not a page"
+	reasonFeed    = "a feed, not a page"
+	reasonSitemap = "a sitemap, not a page"
+	reasonRobots  = "robots.txt itself, not a page"
 )
 
 // reason says why u is no page, empty where it may be one.
@@ -107,8 +105,6 @@ func (n notPages) reason(u weburl.URL) string {
 		return reasonFeed
 	case n.sitemap.MatchString(path):
 		return reasonSitemap
-	case n.document.MatchString(path):
-		return reasonDocument
 	case path == "/robots.txt":
 		return reasonRobots
 	}

@@ -34,6 +34,7 @@ type visited struct {
 	page    *ingest.Raw
 	found   links.Found // counts and flags; its Links are dropped
 	offSite int         // links to other hosts
+	social  int         // of these, to social media
 	content uint64      // a hash of a page's bytes, see twins
 	looks   uint64      // a hash of what a page shows whatever its address, see traps
 
@@ -69,6 +70,9 @@ func (r *run) visit(starts, answers context.Context, l *lane, e frontier.Entry) 
 		return v.refused(ErrSeedURL, err.Error())
 	}
 	if reason := r.c.names.reason(u); reason != "" {
+		return v.refused(ErrSeedNotPage, reason)
+	}
+	if reason := r.c.leaveOut(r.c.names.kind(u), e.Depth == 0); reason != "" {
 		return v.refused(ErrSeedNotPage, reason)
 	}
 	d, cause, err := r.admit(starts, l, u)
@@ -210,6 +214,9 @@ func (r *run) follow(v *visited, page weburl.URL) {
 		adopted, ok := r.c.scope.adopt(link)
 		if !ok {
 			v.offSite++
+			if socialMedia(link.Host()) {
+				v.social++
+			}
 			continue
 		}
 		if v.entry.Depth < r.c.cfg.Depth && adopted != page {

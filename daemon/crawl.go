@@ -60,7 +60,8 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 func crawlReport(res *api.CrawlResult, r crawl.Report) {
 	res.Pages, res.Earlier, res.Redirects, res.Requests = r.Pages, r.Earlier, r.Redirects, r.Requests
 	res.Collapsed, res.NoIndex, res.Capped = r.Collapsed, r.NoIndex, r.Capped
-	res.OffSite, res.Nofollow, res.Listed = r.OffSite, r.Nofollow, r.Listed
+	res.OffSite, res.Social, res.Nofollow, res.Listed = r.OffSite, r.Social, r.Nofollow, r.Listed
+	res.Documents, res.DocumentPages = r.Documents, r.DocumentPages
 	for _, f := range r.Refused {
 		res.Refused = append(res.Refused, api.Refusal{URL: f.URL, Reason: f.Reason})
 	}
@@ -90,7 +91,7 @@ func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl
 		return cfg, err
 	}
 	cfg.Seed, cfg.Depth, cfg.MaxPages, cfg.AllowHosts, cfg.Resume = req.SeedURL, req.Depth, req.MaxPages, req.AllowHost, req.Resume
-	cfg.FromSitemap = req.Sitemap
+	cfg.FromSitemap, cfg.Documents, cfg.Author = req.Sitemap, req.Documents, req.Author
 	// A crawl that only lists URLs leaves nothing behind.
 	if req.Ingest {
 		cfg.Store = n.private

@@ -82,6 +82,13 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 		if err != nil {
 			return res, err
 		}
+		if hit.Source == sourceCrawl {
+			about, err := n.private.About(ctx, hit.URI)
+			if err != nil {
+				return res, explain(err)
+			}
+			hit.Author = about.Author
+		}
 		hit.Rank = req.Offset + i + 1
 		s := snippets.Snippet(h.Passage.Text)
 		hit.Snippet = api.Snippet{Text: s.Text, Start: s.Start, Marks: s.Marks}

@@ -42,7 +42,7 @@ func (n *Node) Recheck(ctx context.Context, req api.RecheckRequest, fn api.Progr
 }
 
 // privateVersions gives versions of the crawl db, with a mark on those whose
-// page is gone.
+// page is gone and with what else is known of them.
 func (n *Node) privateVersions(ctx context.Context, found []api.Version) ([]api.Version, error) {
 	for i, v := range found {
 		if !v.Current {
@@ -55,6 +55,11 @@ func (n *Node) privateVersions(ctx context.Context, found []api.Version) ([]api.
 		if gone {
 			found[i].GoneSince = &since
 		}
+		about, err := n.private.About(ctx, v.URI)
+		if err != nil {
+			return nil, explain(err)
+		}
+		found[i].Author, found[i].Parent = about.Author, about.Parent
 	}
 	return found, nil
 }

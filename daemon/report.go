@@ -54,7 +54,7 @@ func siteReport(seed string, r audit.Report) api.CrawlReportResult {
 		SeedURL: seed, Pages: r.Pages,
 		Totals: map[string]int{
 			"orphans": t.Orphans, "duplicates": t.Duplicates, "overlaps": t.Overlaps,
-			"broken": t.Broken, "redirects": t.Redirects, "thin": t.Thin,
+			"broken": t.Broken, "redirects": t.Redirects, "thin": t.Thin, "documents": t.Documents,
 		},
 	}
 	res.Orphans = each(r.Orphans, func(o audit.Orphan) api.OrphanPage { return api.OrphanPage{URL: o.URL, From: o.Why} })
@@ -73,6 +73,9 @@ func siteReport(seed string, r audit.Report) api.CrawlReportResult {
 	res.Depths = each(r.Depths, func(d audit.Depth) api.DepthCount { return api.DepthCount{Depth: d.Depth, Pages: d.Pages} })
 	res.Thin = each(r.Thin, func(t audit.Thin) api.ThinPage {
 		return api.ThinPage{URL: t.URL, Words: t.Words, Untitled: t.Untitled}
+	})
+	res.Documents = each(r.Documents, func(f audit.File) api.DocumentFile {
+		return api.DocumentFile{URL: f.URL, FoundOn: f.FoundOn, Fetched: f.Fetched, Reason: f.Reason}
 	})
 	res.Statuses = each(r.Statuses, func(s audit.Status) api.StatusCount { return api.StatusCount{Status: s.Status, Count: s.Count} })
 	return res

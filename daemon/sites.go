@@ -52,7 +52,7 @@ func (n *Node) CrawlSites(ctx context.Context, req api.CrawlSitesRequest, fn api
 
 func (n *Node) crawlSite(ctx context.Context, req api.CrawlSitesRequest, s api.Site, fn api.ProgressFunc) api.SiteResult {
 	one := api.CrawlRequest{
-		SeedURL: s.SeedURL, Depth: s.Depth, MaxPages: s.MaxPages, AllowHost: s.AllowHost,
+		SeedURL: s.SeedURL, Depth: s.Depth, MaxPages: s.MaxPages, AllowHost: s.AllowHost, Author: s.Author,
 		Ingest: req.Ingest, Fast: req.Fast, Resume: req.Resume, AllowNet: req.AllowNet, Fetcher: req.Fetcher, RPS: req.RPS,
 	}
 	got, err := n.Crawl(ctx, one, fn)

@@ -49,6 +49,8 @@ db, which no peer can read.`,
 	numberVar(f, &req.Depth, "depth", 2, 0, math.MaxInt32, "how many links away from the seed")
 	numberVar(f, &req.MaxPages, "max-pages", 0, 0, math.MaxInt32, "stop after so many pages (0: no cap)")
 	f.StringVar(&req.Sitemap, "from-sitemap", "", "address of the site's sitemap, or of an index of them: its pages are crawled as though the seed linked to them")
+	f.StringVar(&req.Author, "author", "", "who wrote the pages (default: what each says in <meta name=author>)")
+	f.BoolVar(&req.Documents, "documents", false, "fetch links to document files too, where they can be read (.txt, .md); others are counted")
 	f.BoolVar(&req.Ingest, "ingest", false, "store the pages in the private crawl db")
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
 	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
@@ -102,6 +104,9 @@ func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) err
 	for _, t := range res.Traps {
 		a.note("trap: %s: %s fetched, %d left", t.Pattern, plural(t.Pages, "page"), t.Refused)
 	}
+	if len(res.Documents) > 0 {
+		a.note("document files: %d fetched of %s", res.DocumentPages, byKind(res.Documents))
+	}
 	for _, f := range res.WARC {
 		a.note("archived in %s", f)
 	}
@@ -134,12 +139,17 @@ func crawlSummary(l *lines, res api.CrawlResult) {
 
 // byClass lists failures by class, as in " (3 fetch_denied, 1 resource_limit)".
 func byClass(classes map[string]int) string {
-	var parts []string
-	for _, class := range slices.Sorted(maps.Keys(classes)) {
-		parts = append(parts, fmt.Sprintf("%d %s", classes[class], class))
-	}
-	if len(parts) == 0 {
+	if len(classes) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return " (" + byKind(classes) + ")"
+}
+
+// byKind lists counts by kind, as in "2 pdf, 1 txt".
+func byKind(counts map[string]int) string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[kind], kind))
+	}
+	return strings.Join(parts, ", ")
 }

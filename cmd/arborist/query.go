@@ -127,7 +127,11 @@ func printHits(l *lines, req api.QueryRequest, res api.QueryResult) {
 			title = h.URI
 		}
 		l.printf("%d. %s", h.Rank, title)
-		l.printf("   %s  (%s, score %.2f)", h.URI, where(h), h.Score)
+		place := where(h)
+		if h.Author != "" {
+			place += ", by " + h.Author
+		}
+		l.printf("   %s  (%s, score %.2f)", h.URI, place, h.Score)
 		if !h.Current {
 			l.printf("   an older version: it was replaced or withdrawn there")
 		}

@@ -95,6 +95,12 @@ func printVersions(l *lines, versions []api.Version) {
 		if v.GoneSince != nil {
 			place += ", gone from its site since " + v.GoneSince.Format("2006-01-02 15:04:05")
 		}
+		if v.Author != "" {
+			place += ", by " + v.Author
+		}
+		if v.Parent != "" {
+			place += ", found on " + v.Parent
+		}
 		l.printf("%-10s %s  %s  %s  %s", state, v.FetchedAt.Format("2006-01-02 15:04:05"), v.Root, v.URI, place)
 	}
 }

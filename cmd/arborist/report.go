@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"strings"
@@ -97,6 +98,10 @@ func printReport(l *lines, r api.CrawlReportResult) {
 		} else {
 			l.printf("   %s  (%s)", t.URL, plural(t.Words, "word"))
 		}
+	})
+	section("document files", r.Totals["documents"], len(r.Documents), func(i int) {
+		f := r.Documents[i]
+		l.printf("   %s  (%s), on %s", f.URL, cmp.Or(f.Reason, "fetched"), f.FoundOn)
 	})
 	l.printf("depth")
 	for _, d := range r.Depths {

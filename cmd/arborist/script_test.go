@@ -140,7 +140,8 @@ func testSite(t *testing.T) string {
 		"/robots.txt":   "User-agent: *\nDisallow: /secret/\n",
 		"/secret/x":     `<p>never fetched</p>`,
 		"/empty":        "",
-		"/flaky":        `<title>Flaky</title><p>Links to a page that is down.</p><a href="/down">down</a>`,
+		"/flaky":        `<title>Flaky</title><p>Links to a page that is down.</p><a href="/down">down</a> <a href="/notes.txt">notes</a> <a href="/plan.pdf">plan</a>`,
+		"/notes.txt":    "The feldspar is in the notes.",
 		"/binary":       "\x7fELF\x00\x01\x02",
 		"/secret/start": `<p>never fetched</p>`,
 	}
@@ -171,7 +172,7 @@ func testSite(t *testing.T) string {
 			http.NotFound(w, r)
 			return
 		}
-		if r.URL.Path == "/robots.txt" {
+		if strings.HasSuffix(r.URL.Path, ".txt") {
 			w.Header().Set("Content-Type", "text/plain")
 		} else {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -33,6 +33,8 @@ type Address struct {
 	Status  int // HTTP status, 0 where there was none
 	Result  Result
 	Reason  string // of what was not fetched
+
+	Document bool // a document file, not a page
 }
 
 // A Result says how the crawl of an address ended.
@@ -69,10 +71,11 @@ type Report struct {
 	Depths     []Depth
 	Thin       []Thin
 	Statuses   []Status // of all addresses that were answered
+	Documents  []File
 }
 
 // Totals count the findings, listed or not.
-type Totals struct{ Orphans, Duplicates, Overlaps, Broken, Redirects, Thin int }
+type Totals struct{ Orphans, Duplicates, Overlaps, Broken, Redirects, Thin, Documents int }
 
 type (
 	// An Orphan is a page that no link leads to, as far as the crawl went.
@@ -110,6 +113,12 @@ type (
 		URL      string
 		Words    int
 		Untitled bool
+	}
+	// A File is a document file that a page links to.
+	File struct {
+		URL, FoundOn string
+		Fetched      bool
+		Reason       string // why it was not fetched
 	}
 	// A Status counts answers.
 	Status struct{ Status, Count int }
@@ -151,6 +160,9 @@ func (a *auditor) addresses(all []Address) {
 	for _, x := range sorted {
 		if x.Status > 0 {
 			statuses[x.Status]++
+		}
+		if x.Document {
+			list(&r.Documents, &r.Totals.Documents, File{URL: x.URL, FoundOn: a.foundOn(x), Fetched: x.Result == Page, Reason: x.Reason})
 		}
 		switch x.Result {
 		case Page:
@@ -247,6 +259,9 @@ func (a *auditor) thin(documents []Document) {
 		return cmp.Or(cmp.Compare(x.Words, y.Words), cmp.Compare(x.URL, y.URL))
 	})
 	for _, d := range sorted {
+		if x := a.at[d.URL]; x != nil && x.Document {
+			continue // it need have neither
+		}
 		if d.Words < ThinWords || d.Title == "" {
 			list(&a.report.Thin, &a.report.Totals.Thin, Thin{URL: d.URL, Words: d.Words, Untitled: d.Title == ""})
 		}

@@ -31,19 +31,21 @@ func site() ([]Address, []Document, []string) {
 		{URL: "/gone", FoundOn: "/b", Depth: 3, Status: 404, Result: Failed, Reason: "status 404"},
 		{URL: "/secret", FoundOn: "/", Depth: 1, Result: NotFetched, Reason: "robots.txt"},
 		{URL: "/later", FoundOn: "/", Depth: 1, Result: Unfetched},
+		{URL: "/a.pdf", FoundOn: "/a", Depth: 2, Result: NotFetched, Reason: "pdf", Document: true},
+		{URL: "/a.txt", FoundOn: "/b", Depth: 1, Status: 200, Result: Page, Document: true},
 		// From a sitemap that the crawl read; no link leads to it.
 		{URL: "/unlinked", Depth: 1, Status: 200, Result: Page},
 	}
 	documents := []Document{
 		doc("/", "Home", 300, "frame", "home"), doc("/a", "A", 200, "x", "y", "z"), doc("/a2", "A", 200, "x", "y", "z"),
-		doc("/b", "", 120, "x", "y", "other"), doc("/new", "New", 7, "n"), doc("/stored", "Stored", 90, "s"), doc("/unlinked", "U", 90, "u"),
+		doc("/b", "", 120, "x", "y", "other"), doc("/new", "New", 7, "n"), doc("/stored", "Stored", 90, "s"), doc("/unlinked", "U", 90, "u"), doc("/a.txt", "", 3, "t"),
 	}
 	return addresses, documents, []string{"/", "/a", "/listed"}
 }
 
 func TestEveryFaultOfASiteIsReported(t *testing.T) {
 	r := New(site())
-	if r.Pages != 6 {
+	if r.Pages != 7 {
 		t.Errorf("%d pages", r.Pages)
 	}
 	for what, got := range map[string][2]any{
@@ -52,10 +54,11 @@ func TestEveryFaultOfASiteIsReported(t *testing.T) {
 		"overlaps":   {r.Overlaps, []Overlap{{"/a", "/b", 2, 2.0 / 3}}},
 		"broken":     {r.Broken, []Broken{{"/gone", "/b", 404, "status 404"}}},
 		"redirects":  {r.Redirects, []Chain{{"/older", "/new", "/", []string{"/old"}, 2}}},
-		"depths":     {r.Depths, []Depth{{0, 1}, {1, 3}, {2, 2}}},
+		"documents":  {r.Documents, []File{{"/a.pdf", "/a", false, "pdf"}, {"/a.txt", "/b", true, ""}}},
+		"depths":     {r.Depths, []Depth{{0, 1}, {1, 4}, {2, 2}}},
 		"thin":       {r.Thin, []Thin{{"/new", 7, false}, {"/b", 120, true}}},
-		"statuses":   {r.Statuses, []Status{{200, 6}, {301, 2}, {404, 1}}},
-		"totals":     {r.Totals, Totals{3, 1, 1, 1, 1, 2}},
+		"statuses":   {r.Statuses, []Status{{200, 7}, {301, 2}, {404, 1}}},
+		"totals":     {r.Totals, Totals{3, 1, 1, 1, 1, 2, 2}},
 	} {
 		if fmt.Sprintf("%+v", got[0]) != fmt.Sprintf("%+v", got[1]) {
 			t.Errorf("%s: %+v, want %+v", what, got[0], got[1])

@@ -70,6 +70,7 @@ type Hit struct {
 	Snippet Snippet `json:"snippet"`
 	Source  string  `json:"source"` // shared, crawl, file or peer
 	Corpus  string  `json:"corpus,omitempty"`
+	Author  string  `json:"author,omitempty"` // with Source crawl, where it is known
 	// Current is false where the document is not, or no longer, what stands at
 	// URI; only with QueryRequest.AllVersions.
 	Current bool   `json:"current"`
@@ -133,4 +134,8 @@ type Version struct {
 	Replaced bool `json:"replaced,omitempty"`
 	// GoneSince: the site has had no such page since then, as far as is known.
 	GoneSince *time.Time `json:"gone_since,omitempty"`
+	// Author is the one of a crawled page, where that is known. Parent is the
+	// page that a crawled document file was found on.
+	Author string `json:"author,omitempty"`
+	Parent string `json:"parent,omitempty"`
 }

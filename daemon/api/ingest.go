@@ -41,6 +41,8 @@ type CrawlRequest struct {
 	AllowHost []string `json:"allow_host,omitempty"`
 	AllowNet  []string `json:"allow_net,omitempty"`    // CIDR
 	Sitemap   string   `json:"from_sitemap,omitempty"` // URL of a sitemap whose pages are crawled beside what is linked; empty: none is read
+	Author    string   `json:"author,omitempty"`       // of all pages; empty: what each says itself
+	Documents bool     `json:"documents,omitempty"`    // fetch links to document files that can be read
 	Resume    bool     `json:"resume,omitempty"`
 	Fetcher   string   `json:"fetcher,omitempty"` // http, chromium, auto; empty: what config.toml says
 	WARC      string   `json:"warc,omitempty"`    // folder for WARC files of the crawl, an absolute path; empty: none are written
@@ -66,10 +68,15 @@ type CrawlResult struct {
 	Redirects    int            `json:"redirects,omitempty"` // answers that led elsewhere
 	Requests     int            `json:"requests"`            // of this run, robots.txt included
 	OffSite      int            `json:"off_site,omitempty"`  // links to other hosts
+	Social       int            `json:"social,omitempty"`    // of these, to social media
 	Nofollow     int            `json:"nofollow,omitempty"`  // links not followed, as the site asks
 	Listed       int            `json:"listed,omitempty"`    // addresses of the site that its sitemaps hold
-	Capped       bool           `json:"capped,omitempty"`    // ended at max_pages with more to fetch
-	WARC         []string       `json:"warc,omitempty"`      // files that were written
+	// Documents counts the document files that were met, by the end of their
+	// name; DocumentPages those of them that were fetched.
+	Documents     map[string]int `json:"documents,omitempty"`
+	DocumentPages int            `json:"documents_fetched,omitempty"`
+	Capped        bool           `json:"capped,omitempty"` // ended at max_pages with more to fetch
+	WARC          []string       `json:"warc,omitempty"`   // files that were written
 }
 
 // A Trap is a pattern of addresses that ran out of budget: "#" in it stands for

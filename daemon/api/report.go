@@ -35,6 +35,7 @@ type CrawlReportResult struct {
 	Depths     []DepthCount     `json:"depths"`
 	Thin       []ThinPage       `json:"thin"`
 	Statuses   []StatusCount    `json:"statuses"`
+	Documents  []DocumentFile   `json:"documents"`
 	HTML       string           `json:"html,omitempty"`
 }
 
@@ -70,6 +71,13 @@ type (
 		Through []string `json:"through"`
 		Hops    int      `json:"hops"`
 		FoundOn string   `json:"found_on"`
+	}
+	// A DocumentFile is a file such as a PDF that a page links to.
+	DocumentFile struct {
+		URL     string `json:"url"`
+		FoundOn string `json:"found_on"`
+		Fetched bool   `json:"fetched"`
+		Reason  string `json:"reason,omitempty"` // why it was not
 	}
 	// A DepthCount counts the pages so many links from the seed.
 	DepthCount struct {

@@ -255,6 +255,9 @@ func (c *Crawl) settle(tx *sql.Tx, o frontier.Outcome) error {
 		return err
 	}
 	if o.Page != nil {
+		if err := c.about(tx, o); err != nil {
+			return err
+		}
 		l := o.Page.Location
 		_, err := tx.Exec(`INSERT INTO spool (entry, url, tries, fetched_at, content_type, status, etag, modified, body)
 			VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)`,

@@ -57,6 +57,14 @@ CREATE TABLE IF NOT EXISTS referrers (
   page  INTEGER NOT NULL REFERENCES frontier (id)
 ) STRICT;
 
+-- What is known of a page that was fetched beside its document. There is a row
+-- where there is something to say.
+CREATE TABLE IF NOT EXISTS about (
+  url    TEXT PRIMARY KEY,
+  author TEXT NOT NULL,
+  parent TEXT NOT NULL -- of a document file: the page that it was found on
+) STRICT, WITHOUT ROWID;
+
 -- Pages as they came, from the fetch until their document is stored.
 CREATE TABLE IF NOT EXISTS spool (
   entry        INTEGER PRIMARY KEY REFERENCES frontier (id),

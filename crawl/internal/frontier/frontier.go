@@ -78,4 +78,11 @@ type Outcome struct {
 
 	// Page is kept until it is stored; only with State Fetched.
 	Page *ingest.Raw
+
+	// Author of the page, where that is known.
+	Author string
+
+	// Document: it is a document file, and the page that it was found on is
+	// kept with it.
+	Document bool
 }

@@ -45,6 +45,9 @@ type Found struct {
 	// NoIndex and NoFollow are what the page and the server ask for.
 	NoIndex, NoFollow bool
 
+	// Author is the page's word on who wrote it, one line of UTF-8, often empty.
+	Author string
+
 	// References that are not in Links, distinct by their text in the page.
 	Nofollow int // under rel=nofollow alone
 	Foreign  int // mailto:, javascript: and other schemes
@@ -87,6 +90,7 @@ func (f *Finder) Find(page Page) Found {
 	if found.Cut == "" {
 		found.Cut = cut
 	}
+	found.Author = s.author
 	header := headerDirectives(page.RobotsTag, f.token)
 	found.NoIndex = s.robots.noIndex || header.noIndex
 	found.NoFollow = s.robots.noFollow || header.noFollow

@@ -276,3 +276,23 @@ func BenchmarkFind(b *testing.B) {
 		}
 	}
 }
+
+func TestTheAuthorIsOneLineOfText(t *testing.T) {
+	page, err := weburl.NewParser(nil).Parse("http://h/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]string{
+		`<meta name=author content="Ada Lovelace">`:                                             "Ada Lovelace",
+		`<meta content=" Ada ` + "\n\x01" + ` Lovelace" name=" AUTHOR ">`:                       "Ada Lovelace",
+		`<meta name=author content=""><meta name=author content=A><meta name=author content=B>`: "A",
+		`<meta name=author content="J&uuml;rgen &amp; S&ouml;hne">`:                             "Jürgen & Söhne",
+		`<meta name=author content="` + strings.Repeat("ü", 150) + `">`:                         strings.Repeat("ü", 100),
+		`<meta charset=iso-8859-1><meta name=author content="J` + "\xfc" + `rgen">`:             "Jürgen",
+		`<meta name=authors content=A><p>`:                                                      "",
+	} {
+		if got := finder(Limits{}).Find(Page{URL: page, ContentType: "text/html", Body: []byte(body)}).Author; got != want {
+			t.Errorf("%.60s: %q, want %q", body, got, want)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -22,6 +24,7 @@ type scan struct {
 	seen     map[string]bool // refs and those under nofollow; true: followed
 	nofollow int             // in seen but not in refs
 	robots   directives
+	author   string
 }
 
 // read goes through the tags of a page and says why it ended early, if it did.
@@ -146,11 +149,33 @@ func (s *scan) meta(a attributes) {
 	if name == "robots" || name == s.token {
 		s.robots.read(string(value(a.content)))
 	}
+	if name == "author" && s.author == "" { // the first one counts
+		s.author = OneLine(string(value(a.content)))
+	}
 	if strings.EqualFold(strings.TrimSpace(string(value(a.httpEquiv))), "refresh") {
 		if ref, ok := refreshTarget(string(value(a.content))); ok {
 			s.note([]byte(ref), true)
 		}
 	}
+}
+
+// maxLine bounds a line, in bytes.
+const maxLine = 200
+
+// OneLine gives a name as one line of printable UTF-8, cut where it is long.
+func OneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	for len(text) > maxLine {
+		_, last := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-last]
+	}
+	return text
 }
 
 // leads reports whether a <link> of these relations and type leads to a page:

@@ -1,0 +1,136 @@
+package crawl
+
+import (
+	"errors"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"arborist/ingest/extract"
+	"arborist/internal/arbtest/site"
+)
+
+func TestDocumentFilesAreKnownByTheirPath(t *testing.T) {
+	n := newNotPages()
+	for target, want := range map[string]string{
+		"/a.pdf": "pdf", "/a.DOCX": "docx", "/a.doc": "doc", "/a.xls": "xls", "/a.xlsx": "xlsx", "/a.ppt": "ppt", "/a.pptx": "pptx",
+		"/x/README.md": "md", "/notes.txt": "txt", "/a.rtf?x": "rtf", "/a/robots.txt": "txt",
+		"/robots.txt": "", "/pdf": "", "/a.pdf/x": "", "/a?f=b.pdf": "", "/a.pdfx": "", "/": "", "/a.html": "",
+	} {
+		if got := n.kind(parse(t, "http://h"+target)); got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+	}
+}
+
+// What counts as readable is what package extract makes text of.
+func TestReadableDocumentsAreThoseThatAreExtracted(t *testing.T) {
+	for kind, document := range map[string]struct{ contentType, body string }{
+		"txt": {"text/plain", "text"}, "md": {"text/markdown", "# Text"}, "pdf": {"application/pdf", "%PDF-1.7"}, "rtf": {"application/rtf", "{\\rtf1 text}"},
+		"doc": {"application/msword", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"}, "docx": {"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "PK\x03\x04"},
+	} {
+		_, err := extract.Extract(t.Context(), document.contentType, "http://h/a."+kind, []byte(document.body))
+		if readable(kind) != (err == nil) || err != nil && !errors.Is(err, extract.ErrUnsupported) {
+			t.Errorf("%s: readable %v, but extracting it says %v", kind, readable(kind), err)
+		}
+	}
+}
+
+// library links to documents, from the first page and from a deeper one.
+func library() *site.Site {
+	return site.New(map[string]site.Page{
+		"/":            site.Links("home", "/shelf", "/a.pdf", "/b.txt", "https://www.facebook.com/us", "https://elsewhere.example/", "https://notfacebook.com/"),
+		"/shelf":       site.Links("shelf", "/deep.md", "/b.txt", "/moved", "/lost.txt"),
+		"/moved":       {To: "/landed.txt"},
+		"/a.pdf":       {Type: "application/pdf", Body: "%PDF-1.7"},
+		"/b.txt":       {Type: "text/plain", Body: "The text of b."},
+		"/deep.md":     {Type: "text/markdown", Body: "# Deep\n\nThe text of deep.\n"},
+		"/landed.txt":  {Type: "text/plain", Body: "The text of what was moved."},
+		"/alone.txt":   {Type: "text/plain", Body: "A seed of text."},
+		"/private.txt": {Type: "text/plain", Body: "Nobody links to this."},
+	})
+}
+
+func TestDocumentsAreLeftOutUnlessAskedFor(t *testing.T) {
+	s := library()
+	got := fast(t, s, "/", 2)
+	equal(t, "pages", got.paths(), []string{"/", "/shelf"})
+	reasons := map[string]string{}
+	for _, r := range got.report.Refused {
+		reasons[r.URL[strings.LastIndexByte(r.URL, '/'):]] = r.Reason
+	}
+	unread := "a document file of a kind that cannot be read: pdf"
+	if want := map[string]string{"/a.pdf": unread, "/b.txt": reasonDocument, "/deep.md": reasonDocument, "/lost.txt": reasonDocument, "/landed.txt": reasonDocument}; !maps.Equal(reasons, want) {
+		t.Errorf("refused %v", reasons)
+	}
+	if r := got.report; !maps.Equal(r.Documents, map[string]int{"pdf": 1, "txt": 3, "md": 1}) || r.DocumentPages != 0 || r.OffSite != 3 || r.Social != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
+	s := library()
+	base := s.Start(t)
+	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
+	cfg := Config{Seed: base + "/", Depth: 2, Documents: true}
+	r, stored, err := into(t, t.Context(), p, cfg)
+	if err != nil || stored.Documents != 5 {
+		t.Fatalf("%+v, %+v, %v", r, stored, err)
+	}
+	equal(t, "documents", currentURIs(t, p), []string{"/", "/b.txt", "/deep.md", "/landed.txt", "/shelf"})
+	if s.Count("/a.pdf") != 0 || !maps.Equal(r.Documents, map[string]int{"pdf": 1, "txt": 3, "md": 1}) || r.DocumentPages != 3 {
+		t.Errorf("%+v", r)
+	}
+	for path, parent := range map[string]string{"/b.txt": "/", "/deep.md": "/shelf", "/landed.txt": "/shelf", "/shelf": "", "/": ""} {
+		about, err := p.About(t.Context(), base+path)
+		if want := map[bool]string{true: base + parent}[parent != ""]; err != nil || about.Parent != want {
+			t.Errorf("%s was found on %q, want %q, %v", path, about.Parent, want, err)
+		}
+	}
+	// A resumed crawl that has nothing to do says the same of the whole.
+	cfg.Resume = true
+	again, _, err := into(t, t.Context(), p, cfg)
+	if err != nil || !maps.Equal(again.Documents, r.Documents) || again.DocumentPages != 3 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	c, err := New(Config{Seed: base + "/", Store: p, AllowNets: loopback}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := c.Audit(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, f := range report.Documents {
+		if f.Fetched {
+			files = append(files, strings.TrimPrefix(f.URL, base)+" on "+strings.TrimPrefix(f.FoundOn, base))
+		}
+	}
+	equal(t, "files", files, []string{"/b.txt on /", "/deep.md on /shelf", "/landed.txt on /shelf"})
+	if report.Totals.Documents != 5 {
+		t.Errorf("%+v", report.Documents)
+	}
+}
+
+func TestASeedMayBeADocument(t *testing.T) {
+	s := library()
+	if got := fast(t, s, "/alone.txt", 1); got.err != nil || got.report.Pages != 1 || len(got.report.Documents) != 0 {
+		t.Errorf("%+v, %v", got.report, got.err)
+	}
+	if got := fast(t, s, "/a.pdf", 1); !errors.Is(got.err, ErrSeedNotPage) || s.Count("/a.pdf") != 0 {
+		t.Errorf("%v", got.err)
+	}
+}
+
+func TestSocialMediaIsKnownByHost(t *testing.T) {
+	for host, want := range map[string]bool{
+		"x.com": true, "www.linkedin.com": true, "m.facebook.com": true, "t.co": true,
+		"example.com": false, "netflix.com": false, "x.com.example": false, "": false, "com": false,
+	} {
+		if got := socialMedia(host); got != want {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+}
