@@ -108,6 +108,11 @@ type Config struct {
 	// their name tells. They are left out otherwise.
 	Documents bool
 
+	// Embedder, if not nil, keeps the crawl to its subject: the links of a page
+	// are followed only where the cosine between its vector and that of the
+	// seed's page is [RelatedCosine] or more. The page itself is kept.
+	Embedder Embedder
+
 	// Author of all pages, in place of what they say of it themselves. "": what
 	// each says.
 	Author string

@@ -251,7 +251,7 @@ func (r *recheck) collect(ctx context.Context, found <-chan finding, cancel cont
 // entryOf runs a page through the ingest pipeline, up to the store.
 func entryOf(ctx context.Context, raw ingest.Raw) (*document.Entry, error) {
 	var sink oneEntry
-	report, err := ingest.Run(ctx, onePage{raw}, &sink, ingest.Config{Workers: 1, Batch: 1, Queue: 1}, nil)
+	report, err := ingest.Run(ctx, pages(func(_ context.Context, emit func(ingest.Raw) error) error { return emit(raw) }), &sink, ingest.Config{Workers: 1, Batch: 1, Queue: 1}, nil)
 	switch {
 	case err != nil:
 		return nil, err
@@ -259,14 +259,6 @@ func entryOf(ctx context.Context, raw ingest.Raw) (*document.Entry, error) {
 		return nil, report.Failed[0].Err
 	}
 	return sink.entry, nil
-}
-
-// onePage is a source of one page.
-type onePage struct{ raw ingest.Raw }
-
-// Documents implements [ingest.Source].
-func (p onePage) Documents(_ context.Context, emit func(ingest.Raw) error, _ func(string, error)) error {
-	return emit(p.raw)
 }
 
 // oneEntry is a sink that stores nothing.

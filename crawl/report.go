@@ -34,6 +34,10 @@ type Report struct {
 	Foreign  int // mailto: and the like
 	Broken   int // to no address at all
 
+	// Unrelated counts the pages of this run whose links were not followed by
+	// Config.Embedder's word.
+	Unrelated int
+
 	// Documents counts the document files that were met, by the end of their
 	// name ("pdf"); DocumentPages those of them that were fetched, which are in
 	// Pages as well.

@@ -63,6 +63,9 @@ func (r *run) note(v visited) {
 	r.report.Nofollow += v.found.Nofollow
 	r.report.Foreign += v.found.Foreign
 	r.report.Broken += v.found.Broken
+	if v.unrelated {
+		r.report.Unrelated++
+	}
 	if v.found.Cut != "" {
 		r.cut(v.entry.URL, v.found.Cut)
 	}
@@ -94,6 +97,7 @@ func (r *run) outcome(v visited) frontier.Outcome {
 		Entry: v.entry, State: v.state, Status: v.status,
 		Class: string(v.class), Reason: v.reason, Links: v.links,
 	}
+	o.SeedVector = v.vector
 	o.Author = cmp.Or(r.c.cfg.Author, v.found.Author)
 	_, o.Document = r.c.isDocument(v.entry.URL, v.entry.Depth)
 	switch {

@@ -31,6 +31,8 @@ type run struct {
 	seeded   bool // the seed's page has come
 	listed   bool // the sitemap was read, see fromSitemap
 
+	relevance *relevance // nil: every page's links are followed
+
 	traps    *traps
 	twins    *twins
 	report   *Report
@@ -43,7 +45,7 @@ type run struct {
 }
 
 // Documents implements [ingest.Source]: it crawls, and emits each page. Errors
-// are [*SeedError], [*HostDownError], [ErrSitemap], [ErrNothingToResume], [ErrOtherCrawl],
+// are [*SeedError], [*HostDownError], [ErrSitemap], [ErrEmbedder], [ErrNothingToResume], [ErrOtherCrawl],
 // [ErrBusy], those of the store and of emit, and the context's. Single pages
 // that fail are in the [Report] and end nothing; fail is not called.
 //
@@ -85,6 +87,9 @@ func (c *Crawler) crawl(ctx context.Context, kept *crawldb.Crawl, emit func(inge
 		lanes: map[string]*lane{},
 		busy:  map[string]int{},
 	}
+	if c.cfg.Embedder != nil {
+		r.relevance = &relevance{embedder: c.cfg.Embedder}
+	}
 	if err := r.open(ctx, kept); err != nil {
 		return err
 	}
@@ -116,6 +121,16 @@ func (r *run) open(ctx context.Context, kept *crawldb.Crawl) error {
 		return err
 	}
 	r.report.Earlier = r.report.Pages
+	if r.relevance != nil && r.seeded {
+		vector, err := kept.SeedVector(ctx)
+		if err != nil {
+			return err
+		}
+		if vector == nil {
+			return fmt.Errorf("crawl %s: %w: it was begun without; start it over, without --resume", r.c.seed, ErrEmbedder)
+		}
+		r.relevance.seed = vector
+	}
 	return kept.Unstored(ctx, r.emit)
 }
 

@@ -15,7 +15,6 @@ import (
 	"arborist/crawl/internal/frontier"
 	"arborist/crawl/internal/links"
 	"arborist/crawl/internal/weburl"
-	"arborist/document"
 	"arborist/ingest"
 )
 
@@ -38,10 +37,13 @@ type visited struct {
 	content uint64      // a hash of a page's bytes, see twins
 	looks   uint64      // a hash of what a page shows whatever its address, see traps
 
+	unrelated bool      // its links are not followed, see relevance
+	vector    []float32 // of the seed's page
+
 	silent bool          // the host gave no usable answer
 	robots bool          // it is its robots.txt that is missing
 	pause  time.Duration // that the host asked for
-	err    error         // the run's context ended; nothing is known
+	err    error         // the run must end; nothing is known of the entry
 }
 
 func (v visited) refused(kind error, reason string) visited {
@@ -100,7 +102,7 @@ func (r *run) visit(starts, answers context.Context, l *lane, e frontier.Entry) 
 	case resp.Location != "":
 		return r.redirect(v, u, resp.Location)
 	case resp.Status >= 200 && resp.Status < 300:
-		return r.page(v, u, resp)
+		return r.page(answers, v, u, resp)
 	case resp.Status >= 300 && resp.Status < 400:
 		return v.failed(ErrSeedRedirect, fetch.Denied, statusText(resp.Status)+" without a target")
 	default:
@@ -178,7 +180,7 @@ type leftError struct{ target weburl.URL }
 func (e *leftError) Error() string { return "left the site for " + e.target.String() }
 
 // page reads a page's links and prepares it to be emitted.
-func (r *run) page(v visited, u weburl.URL, resp fetch.Response) visited {
+func (r *run) page(ctx context.Context, v visited, u weburl.URL, resp fetch.Response) visited {
 	switch {
 	case resp.Skipped != "":
 		return v.refused(ErrSeedNotPage, resp.Skipped)
@@ -189,16 +191,26 @@ func (r *run) page(v visited, u weburl.URL, resp fetch.Response) visited {
 	if isHTML(resp.ContentType, resp.Body) {
 		v.found = r.c.finder.Find(links.Page{URL: u, ContentType: resp.ContentType, Body: resp.Body, RobotsTag: resp.RobotsTag})
 		v.looks = r.twins.looks(u, resp.Body, v.found.Links)
+		if r.relevance != nil {
+			related, vector, err := r.relevance.judge(ctx, resp, v.entry.Depth == 0)
+			if errors.Is(err, errNoText) {
+				return v.failed(ErrSeedNotPage, fetch.Denied, err.Error())
+			}
+			if v.vector, v.err = vector, err; err != nil {
+				return v
+			}
+			if !related {
+				v.unrelated, v.found.Links = true, nil
+			}
+		}
 		r.follow(&v, u)
 	} else {
 		v.found.NoIndex, v.found.NoFollow = r.c.finder.Robots(resp.RobotsTag)
 	}
 	v.content = r.twins.content(resp.Body)
 	if !v.found.NoIndex {
-		v.page = &ingest.Raw{Body: resp.Body, Location: document.Location{
-			URI: v.entry.URL, Source: "crawl", FetchedAt: time.Now().UTC().Truncate(time.Second),
-			ContentType: resp.ContentType, Status: resp.Status, ETag: resp.ETag, Modified: resp.Modified,
-		}}
+		raw := rawOf(v.entry.URL, resp)
+		v.page = &raw
 	}
 	return v
 }

@@ -32,6 +32,7 @@ func (db *DB) Begin(ctx context.Context, seed string, depth int) (*Crawl, error)
 			"DELETE FROM spool WHERE entry IN (SELECT f.id FROM frontier f JOIN crawls c ON c.id = f.crawl WHERE c.seed = ?)",
 			"DELETE FROM referrers WHERE entry IN (SELECT f.id FROM frontier f JOIN crawls c ON c.id = f.crawl WHERE c.seed = ?)",
 			"DELETE FROM frontier WHERE crawl IN (SELECT id FROM crawls WHERE seed = ?)",
+			"DELETE FROM seed_vectors WHERE crawl IN (SELECT id FROM crawls WHERE seed = ?)",
 			"DELETE FROM crawls WHERE seed = ?",
 		} {
 			if _, err := tx.Exec(q, seed); err != nil {
@@ -263,6 +264,11 @@ func (c *Crawl) settle(tx *sql.Tx, o frontier.Outcome) error {
 			VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)`,
 			o.Entry.ID, l.URI, l.FetchedAt.Unix(), l.ContentType, l.Status, l.ETag, l.Modified, blob(o.Page.Body))
 		if err != nil {
+			return err
+		}
+	}
+	if o.SeedVector != nil {
+		if err := c.keepVector(tx, o.SeedVector); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,13 @@ CREATE TABLE IF NOT EXISTS crawls (
   begun INTEGER NOT NULL      -- Unix seconds
 ) STRICT;
 
+-- What the pages of a crawl with a relevance gate are compared with: 32-bit
+-- floating-point numbers, little-endian.
+CREATE TABLE IF NOT EXISTS seed_vectors (
+  crawl  INTEGER PRIMARY KEY REFERENCES crawls (id),
+  vector BLOB NOT NULL
+) STRICT;
+
 -- Every address of a crawl. Within a crawl, ids ascend in the order of
 -- discovery.
 CREATE TABLE IF NOT EXISTS frontier (

@@ -79,6 +79,10 @@ type Outcome struct {
 	// Page is kept until it is stored; only with State Fetched.
 	Page *ingest.Raw
 
+	// SeedVector is what other pages are compared with, where this is the seed's
+	// and they are.
+	SeedVector []float32
+
 	// Author of the page, where that is known.
 	Author string
 
