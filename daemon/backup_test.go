@@ -86,7 +86,11 @@ func TestABackupDuringAddsRestoresCleanWithAllThatWasAcknowledged(t *testing.T) 
 		t.Fatal(err)
 	}
 	mustBeOwnersAlone(t, restored[0])
-	addPages(t, restored[0], "later", 2) // its keys sign
+	n := openNode(t, restored[0])
+	if _, err := n.ConfirmCorpus(context.WithoutCancel(ctx), MainCorpus); err != nil {
+		t.Fatal(err)
+	}
+	add(t, n, api.AddRequest{Paths: []string{pages(t, "later", 2)}}) // its keys sign
 }
 
 // mustBeOwnersAlone checks that nobody else can read anything of a home.

@@ -59,6 +59,8 @@ type guard struct {
 	log   *slog.Logger
 	// grown, if not nil, is told of a followed corpus of which a peer has more.
 	grown func(origin, peer string, size uint64)
+	// agreed, if not nil, is told of a corpus of which a peer has just what is here.
+	agreed func(info corpus.Info)
 
 	arrivals chan string
 
@@ -231,6 +233,9 @@ func (g *guard) weigh(ctx context.Context, h peer.PeerHead) {
 		return
 	}
 	if head.Size == info.Size && head.Root == info.Root && !info.Frozen {
+		if g.agreed != nil {
+			g.agreed(info)
+		}
 		// A publisher gathers the cosignatures of its witnesses in this way.
 		if added, err := g.store.AddCosignatures(ctx, h.Origin, h.Note); err != nil || added > 0 {
 			g.log.Debug("cosignatures taken from a peer", "corpus", h.Origin, "peer", h.Peer, "added", added, "error", err)

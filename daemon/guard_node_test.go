@@ -45,6 +45,11 @@ func newRestored(t *testing.T) restored {
 // follow lets a follower take the 5 records that are there, and ends the publisher.
 func (r *restored) follow(t *testing.T) {
 	t.Helper()
+	r.followAt(t, 5)
+}
+
+func (r *restored) followAt(t *testing.T, size uint64) {
+	t.Helper()
 	ctx := t.Context()
 	publisher, stop := serve(t, r.home)
 	var stopFollower func() error
@@ -57,7 +62,7 @@ func (r *restored) follow(t *testing.T) {
 	}
 	r.origin = at.PeerID + "/" + MainCorpus
 	res, err := r.follower.Sync(ctx, api.SyncRequest{From: at.Addrs[0], Corpus: r.origin}, nil)
-	if err != nil || res.Corpus.Size != 5 {
+	if err != nil || res.Corpus.Size != size {
 		t.Fatal(res, err)
 	}
 	followerAt, err := r.follower.PeerID(ctx)

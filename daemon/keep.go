@@ -88,6 +88,9 @@ func (n *Node) corpusProblem(c corpus.Info, evidence string) string {
 	case c.Own && c.Seen > c.Size:
 		return fmt.Sprintf("corpus %s: restored from an old backup: %d records here, %d signed; run `arborist peer sync %s %s` to bring them back",
 			c.Origin, c.Size, c.Seen, n.holder(c.Origin), c.Origin)
+	case c.Own && n.unconfirmed(c) != nil:
+		e := api.AsError(n.unconfirmed(c))
+		return e.Message + "; " + e.Hint
 	}
 	return ""
 }

@@ -59,7 +59,7 @@ func (n *Node) startNet(listen []string) error {
 	}
 	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
 	f := newFollower(n.shared.Corpora(), func(origin string) bool { return n.cfg.Peer.FollowAll || table.Follows(origin) }, n.writable, n.log)
-	g.grown = f.announced
+	g.grown, g.agreed = f.announced, n.seenElsewhere
 	p, err := peer.New(peer.Config{
 		Serve:       peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries, MaxUpload: n.cfg.Peer.MaxUploadKiB << 10},
 		Gateway:     n.cfg.Peer.Gateway,
@@ -104,16 +104,26 @@ func (n *Node) startGuard() {
 }
 
 // beforeAppend asks the peers for what an own corpus has signed, where the
-// network is up, and refuses where one shows that its key was changed since.
+// network is up. It refuses where one shows that its key was changed since, and
+// where the corpus was restored and nobody has shown that nothing is missing.
 func (n *Node) beforeAppend(ctx context.Context, info corpus.Info) error {
 	n.netMu.Lock()
 	g := n.guard
 	n.netMu.Unlock()
-	if g == nil {
-		return nil
+	if g != nil {
+		g.beforeAppend(ctx, info.Origin)
+		if err := outdated(g, info); err != nil {
+			return err
+		}
 	}
-	g.beforeAppend(ctx, info.Origin)
-	return outdated(g, info)
+	info, err := n.lookupCorpus(ctx, info.Origin) // as it is after what peers have said
+	if err != nil {
+		return err
+	}
+	if info.Seen > info.Size || info.Frozen {
+		return nil // the store refuses, and knows more of why
+	}
+	return n.unconfirmed(info)
 }
 
 func outdated(g *guard, info corpus.Info) error {
@@ -266,6 +276,7 @@ func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFun
 	if err != nil {
 		return res, err
 	}
+	n.seenElsewhere(info)
 	res.Corpus = corpusInfo(info)
 	return res, nil
 }

@@ -11,6 +11,7 @@ import (
 	"arborist/daemon/api"
 	"arborist/peer"
 	"arborist/peer/target"
+	"arborist/shard/corpus"
 )
 
 // Publish implements [api.Network]. It needs no network but that of a bucket:
@@ -43,6 +44,12 @@ func (n *Node) Publish(ctx context.Context, req api.PublishRequest, fn api.Progr
 		},
 	})
 	res.Files, res.Bytes, res.Before, res.Size = got.Files, got.Bytes, got.Before, got.Size
+	switch {
+	case errors.Is(err, corpus.ErrBehind):
+		return res, api.NewError(api.CodeInvalid, err, "bring them back: arborist peer sync FROM "+info.Origin+", with the folder or the web address of what was published")
+	case err == nil && got.Before == info.Size:
+		n.seenElsewhere(info)
+	}
 	return res, explain(err)
 }
 

@@ -223,6 +223,10 @@ func quickCheck(ctx context.Context, work, home Home, res *RestoreResult) (err e
 			if _, _, err := corpusSigners(work, c); c.Own && err != nil {
 				report(fmt.Sprintf("corpus %s: %v", c.Origin, err))
 			}
+			if c.Own && c.Size > 0 {
+				err = errors.Join(err, unconfirm(work, c.Name, res.Made))
+				res.Notes = append(res.Notes, fmt.Sprintf("corpus %s takes no documents until a follower has shown that it has no later ones, or you say so: arborist corpus confirm %s", c.Name, c.Name))
+			}
 		}
 	}
 	if err := errors.Join(err, shared.Close()); err != nil {

@@ -63,7 +63,9 @@ const publishStreams = 4
 // meanwhile, or after a publish that was cut, finds the head that was there
 // before with all that it lists. Files that are there are not written again. A
 // target that holds another history of the corpus, or a newer head, is refused
-// with [ErrTarget] and left as it is.
+// with [ErrTarget] and left as it is. A newer head of an own corpus, signed by
+// its key, is remembered and fails with [corpus.ErrBehind]: this node was
+// restored from an old backup.
 //
 // Nothing can get there but what the signed log of the corpus lists. A listed
 // document that cannot be read fails the call.
@@ -159,16 +161,34 @@ func (p *publisher) before() (uint64, error) {
 		return 0, fmt.Errorf("%w: its checkpoint is none: %w", ErrTarget, err)
 	}
 	if head.Origin != p.req.Corpus || head.Size > p.head.Size {
-		return 0, fmt.Errorf("%w: it has %d records of %.200q, here are %d", ErrTarget, head.Size, head.Origin, p.head.Size)
+		return 0, p.weigh(note, fmt.Errorf("%w: it has %d records of %.200q, here are %d", ErrTarget, head.Size, head.Origin, p.head.Size))
 	}
 	root, err := p.store.RootAt(p.ctx, p.req.Corpus, head.Size)
 	if err != nil {
 		return 0, err
 	}
 	if root != head.Root {
-		return 0, fmt.Errorf("%w: the first %d records there are not those here", ErrTarget, head.Size)
+		return 0, p.weigh(note, fmt.Errorf("%w: the first %d records there are not those here", ErrTarget, head.Size))
 	}
 	return head.Size, nil
+}
+
+// weigh shows the store the head of a target that does not go on from here.
+// Where our own key has signed it, that is no matter of the target, for which
+// refused is the error.
+func (p *publisher) weigh(note []byte, refused error) error {
+	info, err := p.store.Lookup(p.ctx, p.req.Corpus)
+	if err != nil || !info.Own {
+		return refused
+	}
+	head, err := p.store.RememberHead(p.ctx, p.req.Corpus, note, nil)
+	switch {
+	case errors.Is(err, corpus.ErrEquivocation):
+		return err
+	case err != nil:
+		return refused
+	}
+	return fmt.Errorf("%w: the target has %d records of it, here are %d", corpus.ErrBehind, head.Size, p.head.Size)
 }
 
 // immutable writes tiles, entry bundles, packs and documents of the records

@@ -19,7 +19,7 @@ func (a *app) corpusCommand() *cobra.Command {
 		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.corpusListCommand(), a.corpusShowCommand(), a.corpusCreateCommand(), a.corpusWithdrawCommand(), a.corpusKeyCommand(), a.corpusRotationsCommand(), a.corpusWitnessCommand())
+	cmd.AddCommand(a.corpusListCommand(), a.corpusShowCommand(), a.corpusCreateCommand(), a.corpusWithdrawCommand(), a.corpusKeyCommand(), a.corpusRotationsCommand(), a.corpusWitnessCommand(), a.corpusConfirmCommand())
 	return cmd
 }
 

@@ -112,6 +112,11 @@ func (c *Client) RetireCorpusKey(ctx context.Context, name string) (CorpusInfo, 
 	return ask[CorpusInfo](ctx, c, pathRetire, nameRequest{name})
 }
 
+// ConfirmCorpus implements [Corpora].
+func (c *Client) ConfirmCorpus(ctx context.Context, name string) (CorpusInfo, error) {
+	return ask[CorpusInfo](ctx, c, pathConfirm, nameRequest{name})
+}
+
 // CorpusRotations implements [Corpora].
 func (c *Client) CorpusRotations(ctx context.Context, name string) (RotationsResult, error) {
 	return ask[RotationsResult](ctx, c, pathRotations, nameRequest{name})

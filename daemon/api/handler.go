@@ -45,6 +45,7 @@ func Handler(s Service) http.Handler {
 	handle(pathCorpusKey, short(named(s.CorpusKey)))
 	handle(pathRotate, short(named(s.RotateCorpus)))
 	handle(pathRetire, short(named(s.RetireCorpusKey)))
+	handle(pathConfirm, short(named(s.ConfirmCorpus)))
 	handle(pathRotations, short(named(s.CorpusRotations)))
 	handle(pathPeerJoin, short(named(s.Join)))
 	handle(pathPeerCorpora, short(named(s.PeerCorpora)))

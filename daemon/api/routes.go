@@ -20,6 +20,7 @@ const (
 	pathCorpusKey   = "/corpora/key"
 	pathRotate      = "/corpora/rotate"
 	pathRetire      = "/corpora/retire"
+	pathConfirm     = "/corpora/confirm"
 	pathRotations   = "/corpora/rotations"
 	pathWitness     = "/corpora/witness"
 	pathWitnessKey  = "/peer/witness-key"

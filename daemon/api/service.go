@@ -69,6 +69,9 @@ type Corpora interface {
 	// until RetireCorpusKey drops its secret.
 	RotateCorpus(ctx context.Context, name string) (CorpusInfo, error)
 	RetireCorpusKey(ctx context.Context, name string) (CorpusInfo, error)
+	// ConfirmCorpus says of an own corpus that was restored from a backup that
+	// it has signed nothing after that: it goes on from what is here.
+	ConfirmCorpus(ctx context.Context, name string) (CorpusInfo, error)
 	// CorpusRotations returns the rotations file of a corpus.
 	CorpusRotations(ctx context.Context, name string) (RotationsResult, error)
 	// Withdraw takes documents off the list of an own corpus.

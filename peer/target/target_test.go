@@ -23,6 +23,7 @@ import (
 	"arborist/peer"
 	"arborist/proof"
 	"arborist/shard"
+	"arborist/shard/corpus"
 )
 
 // A home is a shared store with the corpus main of its own.
@@ -314,8 +315,12 @@ func TestWhatATargetHoldsIsNotReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	stranger, err := proof.NewSigner(h.origin(), [32]byte{9})
+	if err != nil {
+		t.Fatal(err)
+	}
 	note := func(size uint64, root byte) []byte {
-		n, err := proof.SignCheckpoint(proof.Checkpoint{Origin: h.origin(), Size: size, Root: [32]byte{root}}, h.signer)
+		n, err := proof.SignCheckpoint(proof.Checkpoint{Origin: h.origin(), Size: size, Root: [32]byte{root}}, stranger)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,6 +345,44 @@ func TestWhatATargetHoldsIsNotReplaced(t *testing.T) {
 	}
 	if err := os.WriteFile(checkpoint, whole, 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A head at the target that our own key has signed and that is not in the log
+// here says that this node is an old copy, or that there are two.
+func TestATargetTellsAnOldCopyOfItself(t *testing.T) {
+	for name, row := range map[string]struct {
+		size   uint64
+		want   error
+		frozen bool
+	}{
+		"more records":    {21, corpus.ErrBehind, false},
+		"another history": {20, corpus.ErrEquivocation, true},
+		"an older one":    {7, corpus.ErrEquivocation, true},
+	} {
+		h := newHome(t)
+		h.add("a", 20)
+		dir := t.TempDir()
+		to := openDir(t, dir)
+		h.publish(to, false)
+		note, err := proof.SignCheckpoint(proof.Checkpoint{Origin: h.origin(), Size: row.size, Root: [32]byte{1}}, h.signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkpoint := filepath.Join(dir, "arborist/v1", h.origin(), "checkpoint")
+		if err := os.WriteFile(checkpoint, note, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := peer.Publish(t.Context(), h.shared, to, peer.PublishRequest{Corpus: h.origin()}); !errors.Is(err, row.want) {
+			t.Errorf("%s: %v, want %v", name, err, row.want)
+		}
+		info, err := h.shared.Corpora().Lookup(t.Context(), h.origin())
+		if err != nil || info.Frozen != row.frozen || !row.frozen && info.Seen != row.size {
+			t.Errorf("%s: the store has %+v, %v", name, info, err)
+		}
+		if left, err := os.ReadFile(checkpoint); err != nil || string(left) != string(note) {
+			t.Errorf("%s: the target's head was replaced, %v", name, err)
+		}
 	}
 }
 
