@@ -6,8 +6,9 @@ import (
 	"arborist/document"
 )
 
-// A Claim is what a verified proof shows. It says "was in at size N": what the
-// publisher did after that, a proof cannot know.
+// A Claim is what a verified proof shows. It says "was in at size N", N being
+// the record that listed the document and those before it: what later records
+// did, among them others that the same head signs, one proof cannot show.
 type Claim struct {
 	Root       document.Root // of the document that the passage is a chunk of
 	ID         document.ID   // hash of the header that gives Chunks
@@ -52,8 +53,8 @@ func (c Claim) Statement() string {
 	place := fmt.Sprintf("chunk %d of %d (counted from 0)", c.Chunk, c.Chunks)
 	switch {
 	case c.SignatureChecked:
-		return fmt.Sprintf("%s of document %s was in corpus %s of %s when its log had %d records%s",
-			place, c.Root, c.Corpus, c.Publisher, c.LogSize, c.cosigned()+c.keys())
+		return fmt.Sprintf("%s of document %s was in corpus %s of %s when its log had %s%s",
+			place, c.Root, c.Corpus, c.Publisher, c.size(), c.cosigned()+c.keys())
 	case c.IDChecked:
 		return fmt.Sprintf("the passage is %s of document %s, as its ID %s fixes%s", place, c.Root, c.ID, c.open())
 	case c.RootChecked:
@@ -63,6 +64,15 @@ func (c Claim) Statement() string {
 		return fmt.Sprintf("the passage is %s of document %s by the proof's own account; pass --root to compare the document with one that you know%s",
 			place, c.Root, c.open())
 	}
+}
+
+// size says with how many records of its log the corpus listed the document:
+// Record may have been the last to say so.
+func (c Claim) size() string {
+	if listed := c.LogIndex + 1; listed < c.LogSize {
+		return fmt.Sprintf("%d of the %d records that are signed", listed, c.LogSize)
+	}
+	return fmt.Sprintf("%d records", c.LogSize)
 }
 
 // cosigned says how many witnesses have cosigned, where any were given.

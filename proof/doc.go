@@ -17,7 +17,8 @@
 // differ are the same proof, except by signature lines of keys that the
 // verifier does not know: C2SP demands that those be ignored.
 //
-// A [Claim] says "was in at size N". It says nothing about today.
+// A [Claim] says "was in at size N". It says nothing about today, nor about
+// what later records say.
 //
 // # What anchors a claim
 //

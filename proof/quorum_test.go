@@ -98,7 +98,7 @@ func TestQuorumCountsEachWitnessOnce(t *testing.T) {
 			}
 		}
 	}
-	if c, err := Verify(of(w1, w3), ask(2, w1, w2, w3)); err != nil || !strings.HasSuffix(c.Statement(), "when its log had 11 records, cosigned by 2 of 3 witnesses") {
+	if c, err := Verify(of(w1, w3), ask(2, w1, w2, w3)); err != nil || !strings.HasSuffix(c.Statement(), "records that are signed, cosigned by 2 of 3 witnesses") {
 		t.Errorf("%q, %v", c.Statement(), err)
 	}
 }

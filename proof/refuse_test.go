@@ -244,7 +244,7 @@ func TestStatementSaysWhatWasShown(t *testing.T) {
 		want string
 	}{
 		{"signed", logged, Expect{Key: s.Verifier()},
-			"chunk 3 of 9 (counted from 0) of document " + root.String() + " was in corpus main of " + testPeer + " when its log had 11 records"},
+			"chunk 3 of 9 (counted from 0) of document " + root.String() + " was in corpus main of " + testPeer + " when its log had 7 of the 11 records that are signed"},
 		{"short with ID", short, Expect{ID: &id},
 			"the passage is chunk 3 of 9 (counted from 0) of document " + root.String() + ", as its ID " + id.String() + " fixes; no corpus vouches for it"},
 		{"short with root", short, Expect{Root: &root},

@@ -39,7 +39,7 @@ type Options struct {
 }
 
 // A Result is what a verified proof shows. The JSON keys of the verb's contract
-// (docs/cli.md) are always there; corpus, log_size and publisher are zero
+// (docs/cli.md) are always there; corpus, log_size, log_index and publisher are zero
 // where no signature was checked.
 type Result struct {
 	Valid            bool   `json:"valid"`
@@ -50,6 +50,7 @@ type Result struct {
 	TextSHA256       string `json:"text_sha256"`
 	Corpus           string `json:"corpus"`
 	LogSize          uint64 `json:"log_size"`
+	LogIndex         uint64 `json:"log_index"` // of the record that listed the document, from 0
 	Publisher        string `json:"publisher"`
 	SignatureChecked bool   `json:"signature_checked"`
 	URI              string `json:"uri,omitempty"`             // from the signed record
@@ -77,7 +78,7 @@ func NewResult(c proof.Claim) Result {
 		Root:  c.Root.String(), ID: c.ID.String(),
 		Chunk: c.Chunk, Chunks: c.Chunks,
 		TextSHA256: hex.EncodeToString(c.TextSHA256[:]),
-		Corpus:     c.Corpus, LogSize: c.LogSize, Publisher: c.Publisher,
+		Corpus:     c.Corpus, LogSize: c.LogSize, LogIndex: c.LogIndex, Publisher: c.Publisher,
 		SignatureChecked: c.SignatureChecked,
 		KeyReplacedAt:    c.KeyReplacedAt, KeySuccessor: c.KeySuccessor,
 		Statement:    c.Statement(),

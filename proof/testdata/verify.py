@@ -2,8 +2,7 @@
 """Verifies an Arborist proof in the text form, by docs/formats.md: verify.py FILE [ROOT] [KEY]
 
 It shares no code with Arborist and needs Python's standard library alone. As that has no Ed25519, of the signatures it
-checks only that there is one line of the key.
-"""
+checks only that there is one line of the key, and says so."""
 import base64, datetime, hashlib, json, re, sys
 
 REFUSED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what bad input raises
@@ -102,7 +101,8 @@ def verify(f, key=None, root=None, ID=None, apart=None):  # f: what parse gave; 
     need(len(passage) == size if chunks == 1 else len(passage) <= size - chunks + 1, "length of the passage")
     need(root_of(sha(b"\x00", passage), f["chunk"], chunks, f["path"]) == uncid(doc_root), "not in the document")
     need(root in (None, doc_root) and ID in (None, doc), "another document than expected")
-    return {"root": doc_root, "id": doc, "chunk": f["chunk"], "chunks": chunks, "log": key and [origin, log_size]}
+    return {"root": doc_root, "id": doc, "chunk": f["chunk"], "chunks": chunks, "log": key and [origin, log_size],
+            "signature": "not checked"}
 
 def known(words): return {"key" if "+" in w else "root": w for w in words}  # from the command line
 
