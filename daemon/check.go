@@ -63,8 +63,33 @@ func (n *Node) CheckWith(ctx context.Context, req api.CheckRequest) (res api.Che
 	if err != nil {
 		return res, explain(err)
 	}
+	if err := n.checkHeads(ctx, report); err != nil {
+		return res, explain(err)
+	}
 	res.Quarantined, err = n.inQuarantine(ctx)
 	return res, explain(err)
+}
+
+// checkHeads reports each own log that is behind what its key has signed, or
+// that cannot be compared with that, as status does.
+func (n *Node) checkHeads(ctx context.Context, report func(string)) error {
+	problems, err := n.reconcileHeads(ctx)
+	if err != nil {
+		return err
+	}
+	corpora, err := n.shared.Corpora().List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range corpora {
+		if c.Own && !c.Frozen && c.Seen > c.Size {
+			problems = append(problems, n.corpusProblem(c, ""))
+		}
+	}
+	for _, p := range problems {
+		report(p)
+	}
+	return nil
 }
 
 // repair mends into the quarantine of the home and writes down what it does.

@@ -123,12 +123,9 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 		n.log.Error("evidence files are not written", "err", err)
 	}
 	n.shared.Corpora().KeepHeads(headFiles{home: n.home, peerID: n.id})
-	problems, err := n.reconcileHeads(ctx)
-	if err != nil {
+	// What is wrong with one, status and check say, and so does each append.
+	if _, err = n.reconcileHeads(ctx); err != nil {
 		return nil, err
-	}
-	for _, problem := range problems {
-		n.log.Error(problem)
 	}
 	if err = n.startWitnessing(ctx); err != nil {
 		return nil, err

@@ -7,7 +7,9 @@ import (
 
 	"arborist/daemon/api"
 	"arborist/document"
+	"arborist/proof"
 	"arborist/shard"
+	"arborist/shard/corpus"
 )
 
 // Text implements [api.Reader].
@@ -60,7 +62,11 @@ func (n *Node) Show(ctx context.Context, rootOrURI string) (res api.ShowResult, 
 	if err != nil {
 		return res, err
 	}
-	res.Locations = append(versions(shared, sourceShared), ours...)
+	listed, err := n.listedVersions(ctx, shared)
+	if err != nil {
+		return res, err
+	}
+	res.Locations = append(listed, ours...)
 	files, _, release := n.attached.acquire()
 	defer release()
 	for _, f := range files {
@@ -100,11 +106,51 @@ func (n *Node) History(ctx context.Context, uri string) (res api.HistoryResult, 
 	if err != nil {
 		return res, err
 	}
-	res = api.HistoryResult{URI: uri, Versions: append(versions(shared, sourceShared), ours...)}
+	listed, err := n.listedVersions(ctx, shared)
+	if err != nil {
+		return res, err
+	}
+	res = api.HistoryResult{URI: uri, Versions: append(listed, ours...)}
 	if len(res.Versions) == 0 {
 		return api.HistoryResult{}, api.NewError(api.CodeNotFound, fmt.Errorf("nothing is known of %q", uri), "find it with: arborist query WORDS")
 	}
 	return res, nil
+}
+
+// listedVersions returns versions of shared documents, with what the logs say of
+// each: when it was listed last, and what ended that.
+func (n *Node) listedVersions(ctx context.Context, shared []shard.Version) ([]api.Version, error) {
+	type place struct{ corpus, uri string }
+	logs := map[place][]corpus.Entry{}
+	out := versions(shared, sourceShared)
+	for i := range out {
+		v := &out[i]
+		at := place{v.Corpus, v.URI}
+		entries, ok := logs[at]
+		if !ok {
+			var err error
+			entries, err = n.shared.Corpora().History(ctx, v.Corpus, v.URI, corpus.MaxRecords)
+			if err != nil && !isNotFound(err) {
+				return nil, explain(err)
+			}
+			logs[at] = entries
+		}
+		for k, e := range entries { // newest first
+			if e.Record.Op == proof.OpWithdraw || e.Record.Header.Root != v.Root {
+				continue
+			}
+			v.Index = &entries[k].Index
+			if k > 0 {
+				end := &entries[k-1]
+				v.EndedIndex = &end.Index
+				if end.Record.Op == proof.OpWithdraw {
+					v.WithdrawnAt = &end.Record.FetchedAt
+				}
+			}
+			break
+		}
+	}
+	return out, nil
 }
 
 func versions(vs []shard.Version, source string) []api.Version {

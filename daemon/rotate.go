@@ -58,7 +58,8 @@ func checkKeyFiles(home Home, info corpus.Info, present *proof.Signer) error {
 	main, err := readSigner(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && present == nil:
-		return fmt.Errorf("read key of corpus %s: %w", info.Name, err)
+		return api.NewError(api.CodeFailed, fmt.Errorf("corpus %s: %w", info.Name, err),
+			"bring the file back from a backup: without it the corpus cannot grow; arborist corpus create NAME makes another")
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -29,6 +29,13 @@ func Serve(ctx context.Context, opts Options, ready func(*Node)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
+	problems, err := n.reconcileHeads(ctx)
+	if err != nil {
+		return err
+	}
+	for _, problem := range problems {
+		n.log.Error(problem)
+	}
 	l, err := listenSocket(opts.Home.Socket())
 	if err != nil {
 		return err

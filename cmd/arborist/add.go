@@ -76,7 +76,7 @@ func (a *app) added(res api.AddResult) error {
 			plural(res.Documents, "document"), plural(res.Chunks, "chunk"), byteSize(res.Bytes),
 			res.New, res.Unchanged, res.Superseded, len(res.Failed))
 		if res.Known > 0 {
-			l.printf("%s stored already, now at another URI too", plural(res.Known, "document"))
+			l.printf("%s stored already, now here too: another URI or another corpus has the same text", plural(res.Known, "document"))
 		}
 		if res.Skipped > 0 {
 			l.printf("%s skipped: of no kind that is read, or links", plural(res.Skipped, "file"))

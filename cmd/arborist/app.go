@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"arborist/daemon"
 	"arborist/daemon/api"
@@ -67,6 +69,13 @@ crawl or add with --private stays in a database of its own that no peer can reac
 	flags.BoolVar(&a.quiet, "quiet", false, "no progress and no notes on stderr")
 	flags.StringVar(&a.logLevel, "log-level", "warn", "debug, info, warn or error")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) {
+			if short := unknown.GetSpecifiedShortnames(); short != "" && unicode.IsDigit(rune(short[0])) {
+				_, number := parseNumber("-" + short)
+				err = fmt.Errorf("-%s: %w", short, number)
+			}
+		}
 		return usage(err, "see: "+cmd.CommandPath()+" --help")
 	})
 	root.AddGroup(

@@ -50,14 +50,19 @@ func (a *app) fail(err error) int {
 		return silent.code
 	}
 	e := api.AsError(err)
-	fmt.Fprintln(a.err, "arborist: "+strings.ReplaceAll(clean(e.Message), "\n", "; "))
-	if e.Hint != "" {
-		fmt.Fprintln(a.err, "next: "+clean(e.Hint))
-	}
+	a.say(e)
 	if a.json {
 		a.emitJSON(map[string]*api.Error{"error": e})
 	}
 	return e.Code.ExitCode()
+}
+
+// say prints an error with its next step for people.
+func (a *app) say(e *api.Error) {
+	fmt.Fprintln(a.err, "arborist: "+strings.ReplaceAll(clean(e.Message), "\n", "; "))
+	if e.Hint != "" {
+		fmt.Fprintln(a.err, "next: "+clean(e.Hint))
+	}
 }
 
 // An exitError ends a verb with a code after the verb has said all there is to

@@ -68,9 +68,19 @@ file as well, which arborist-verify checks.`,
 				}
 				answer := res
 				answer.Bundle = "" // goes to its file
-				err = a.emit(answer, func(l *lines) { printHits(l, req, res) })
-				if err == nil && req.Bundle {
-					err = a.keepBundle(res, bundle)
+				missing := noBundle(req, res, bundle)
+				if req.Bundle && missing == nil {
+					if err := a.keepBundle(res, bundle); err != nil {
+						return err
+					}
+				}
+				err = a.emit(struct {
+					api.QueryResult
+					Error *api.Error `json:"error,omitempty"`
+				}{answer, missing}, func(l *lines) { printHits(l, req, res) })
+				if err == nil && missing != nil {
+					a.say(missing)
+					return &exitError{missing.Code.ExitCode()}
 				}
 				if err == nil && (len(res.Refused) > 0 || silent(res)) {
 					err = &exitError{api.CodePartial.ExitCode()}

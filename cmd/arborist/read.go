@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -95,12 +97,21 @@ func printVersions(l *lines, versions []api.Version) {
 		if v.GoneSince != nil {
 			place += ", gone from its site since " + v.GoneSince.Format("2006-01-02 15:04:05")
 		}
+		switch {
+		case v.Index != nil && v.EndedIndex != nil:
+			place += fmt.Sprintf(", at log sizes %d to %d", *v.Index+1, *v.EndedIndex)
+		case v.Index != nil:
+			place += fmt.Sprintf(", from log size %d on", *v.Index+1)
+		}
+		if v.WithdrawnAt != nil {
+			place += ", withdrawn " + v.WithdrawnAt.Format(time.DateTime)
+		}
 		if v.Author != "" {
 			place += ", by " + v.Author
 		}
 		if v.Parent != "" {
 			place += ", found on " + v.Parent
 		}
-		l.printf("%-10s %s  %s  %s  %s", state, v.FetchedAt.Format("2006-01-02 15:04:05"), v.Root, v.URI, place)
+		l.printf("%-10s fetched %s  %s  %s  %s", state, v.FetchedAt.Format(time.DateTime), v.Root, v.URI, place)
 	}
 }

@@ -132,6 +132,12 @@ type Version struct {
 	// Replaced: another document took its place. What is neither current nor
 	// replaced was withdrawn.
 	Replaced bool `json:"replaced,omitempty"`
+	// Index is that of the record in the log of Corpus that lists it, EndedIndex of
+	// the one that has ended that: it was listed at the sizes from Index+1 to
+	// EndedIndex. WithdrawnAt is the time of a withdrawal.
+	Index       *uint64    `json:"index,omitempty"`
+	EndedIndex  *uint64    `json:"ended_index,omitempty"`
+	WithdrawnAt *time.Time `json:"withdrawn_at,omitempty"`
 	// GoneSince: the site has had no such page since then, as far as is known.
 	GoneSince *time.Time `json:"gone_since,omitempty"`
 	// Author is the one of a crawled page, where that is known. Parent is the

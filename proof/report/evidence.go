@@ -62,7 +62,7 @@ func CheckEvidence(o Options, stdin io.Reader) (proof.Finding, error) {
 	}
 	ev, err := proof.ParseEvidence(file)
 	if err != nil {
-		return proof.Finding{}, evidenceError(of(o.Evidence, err))
+		return proof.Finding{}, evidenceError(of(o.Evidence, wrongKind(err, "evidence", file)))
 	}
 	if len(keys) == 0 {
 		claim, err := ev.Claim()

@@ -85,7 +85,8 @@ func readRotations(name string) ([]proof.Rotation, error) {
 	}
 	chain, err := proof.ParseRotations(b)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w: %w", label(name), errRotationFile, err)
+		err = fmt.Errorf("read %s: %w: %w", label(name), errRotationFile, err)
+		return nil, wrongKind(err, "rotations", b)
 	}
 	return chain, nil
 }

@@ -160,9 +160,16 @@ func (o Options) checkProof(file []byte, e proof.Expect, keys []*proof.Verifier,
 	}
 	p, err := proof.Parse(cutLineEnd(file))
 	if err != nil {
-		return c, of(o.File, err)
+		return c, of(o.File, wrongKind(err, "proof", file))
 	}
 	if c, err = verifyWithKeys(p, e, keys); err != nil && o.Text != "" {
+		err = lineEnds(err, e.Text, func(text []byte) error {
+			other := e
+			other.Text = text
+			_, err := verifyWithKeys(p, other, keys)
+			return err
+		})
+		err = wrongKind(err, "passage", e.Text)
 		err = fmt.Errorf("with --text %s: %w", label(o.Text), err) // either can be the wrong one
 	}
 	return c, of(o.File, err)

@@ -135,7 +135,7 @@ func TestEveryFaultHasItsCodeAndNextStep(t *testing.T) {
 		{"wrong ID", []string{f.logged, "--id", other}, 4, "wrong_document", "compare the --root or --id"},
 		{"root as ID", []string{f.logged, "--id", root}, 4, "wrong_document", "compare the --root or --id"},
 		{"passage missing", []string{f.apart, "--key", f.key}, 4, "passage_missing", "--text FILE"},
-		{"another passage", []string{f.apart, "--text", f.logged}, 4, "tampered", "in the text"},
+		{"another passage", []string{f.apart, "--text", f.write(t, "another", []byte("Another passage."))}, 4, "tampered", "in the text"},
 		{"not a proof", []string{f.passage}, 4, "malformed", "byte for byte"},
 		{"empty file", []string{f.write(t, "empty", nil)}, 4, "truncated", "copy it again"},
 		{"huge file", []string{f.write(t, "huge", make([]byte, proof.MaxFile+1))}, 4, "too_large", "not a proof file"},

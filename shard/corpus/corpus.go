@@ -107,8 +107,8 @@ func (e *FrozenError) Error() string {
 		return fmt.Sprintf("corpus %s is frozen: its key was handed over to two others; "+
 			"what was synced before stays readable, ask the publisher before trusting it further", e.Origin)
 	}
-	return fmt.Sprintf("corpus %s is frozen: its key signed two heads that cannot both be true (evidence %d); "+
-		"what was synced before stays readable, ask the publisher before trusting it further", e.Origin, e.Evidence)
+	return fmt.Sprintf("corpus %s is frozen: its key signed two heads that cannot both be true; "+
+		"what was synced before stays readable, ask the publisher before trusting it further", e.Origin)
 }
 
 // Is makes a FrozenError match [ErrFrozen].
