@@ -10,7 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"arborist/shard"
+	"arborist/document"
 )
 
 // acceptsZstd reports whether a request asks for zstd, the one content coding
@@ -86,24 +86,20 @@ func (c *coders) compressed(out *reply, content []byte) error {
 	})
 }
 
-// writeElement writes the element of a document. With zip its text goes out as
-// the zstd frames that the shard holds, so that serving a pack costs no
-// compression; the few bytes before it are a frame of their own that holds them
-// as they are.
-func writeElement(w io.Writer, doc *shard.Stored, zip bool) error {
-	head := appendElementHead(make([]byte, 0, maxHeader), doc.Header)
-	if !zip {
-		if _, err := w.Write(head); err != nil {
-			return err
-		}
-		_, err := w.Write(doc.Text)
+// writeElement writes the element of a document. With zip the parts of its text
+// are the zstd frames that the shard holds, so that serving a pack costs no
+// compression; the few bytes before them are a frame of their own that holds
+// them as they are.
+func writeElement(w io.Writer, header document.Header, parts [][]byte, zip bool) error {
+	head := appendElementHead(make([]byte, 0, maxHeader), header)
+	if zip {
+		head = plainFrame(head)
+	}
+	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	if _, err := w.Write(plainFrame(head)); err != nil {
-		return err
-	}
-	for _, frame := range doc.Zstd {
-		if _, err := w.Write(frame); err != nil {
+	for _, part := range parts {
+		if _, err := w.Write(part); err != nil {
 			return err
 		}
 	}

@@ -32,21 +32,33 @@ func (h *handler) servePack(ctx context.Context, out *reply, res resource, g *gu
 		}
 	}
 	out.head(typeBinary, -1, true)
+	most := int64(packRun)
+	if out.window.n > 0 {
+		most = 0 // one by one: where the window ends is known as it is written
+	}
 	return h.coders.buffered(out, func(w io.Writer) error {
+		var run []document.Header
+		var size int64
 		for _, r := range records {
 			if r.Op == proof.OpWithdraw || out.skipped(elementSize(r.Header)) {
 				continue
 			}
-			if err := h.sendElement(ctx, w, r.Header, g, zip); err != nil {
+			run, size = append(run, r.Header), size+int64(r.Header.Bytes)
+			if size < most {
+				continue
+			}
+			if err := h.sendRun(ctx, w, run, g, zip); err != nil || out.ended() {
 				return err
 			}
-			if out.ended() {
-				return nil
-			}
+			run, size = run[:0], 0
 		}
-		return nil
+		return h.sendRun(ctx, w, run, g, zip)
 	})
 }
+
+// packRun is how much text, and one document more, is read at once for a pack.
+// One by one, small documents take most of their time in asking for them.
+const packRun = 1 << 20
 
 // packSize returns how many bytes a pack of these records has where no element
 // is absent.
@@ -59,42 +71,62 @@ func packSize(records []proof.Record) (n int64) {
 	return n
 }
 
-// sendElement sends one element of a pack. It holds memory for one document at
-// a time, whatever the pack.
-func (h *handler) sendElement(ctx context.Context, w io.Writer, header document.Header, g *guest, zip bool) error {
-	doc, release, err := h.load(ctx, header, g)
-	switch {
-	case errors.Is(err, shard.ErrNotFound), errors.Is(err, shard.ErrCorrupt):
-		h.log.Error("a listed document cannot be served: run check", "root", header.Root, "error", err)
-		if _, ok := w.(*reply); ok {
-			return err // within a range an absent element would move all that follow
+// sendRun sends some elements of a pack. It holds memory for these alone,
+// whatever the pack.
+func (h *handler) sendRun(ctx context.Context, w io.Writer, run []document.Header, g *guest, zip bool) error {
+	docs, release, err := h.load(ctx, run, g, zip)
+	if errors.Is(err, shard.ErrCorrupt) && len(run) > 1 {
+		for i := range run { // those that are whole can be served
+			if err := h.sendRun(ctx, w, run[i:i+1], g, zip); err != nil {
+				return err
+			}
 		}
-		return writeAbsent(w, zip)
-	case err != nil:
+		return nil
+	}
+	if errors.Is(err, shard.ErrCorrupt) {
+		docs, release, err = []shard.Stored{{Err: err}}, func() {}, nil
+	}
+	if err != nil {
 		return err
 	}
 	defer release()
-	return writeElement(w, doc, zip)
+	for i, doc := range docs {
+		err := doc.Err
+		switch {
+		case err == nil:
+			err = writeElement(w, run[i], doc.Parts, zip)
+		case errors.Is(err, shard.ErrNotFound), errors.Is(err, shard.ErrCorrupt):
+			h.log.Error("a listed document cannot be served: run check", "root", run[i].Root, "error", err)
+			if _, ok := w.(*reply); !ok { // within a range an absent element would move all that follow
+				err = writeAbsent(w, zip)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// load reads a document that a record lists, for sending it to g.
-func (h *handler) load(ctx context.Context, header document.Header, g *guest) (*shard.Stored, func(), error) {
+// load reads documents that records list, for sending them to g.
+func (h *handler) load(ctx context.Context, headers []document.Header, g *guest, zip bool) ([]shard.Stored, func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
-	release, err := h.guests.hold(ctx, g, int64(header.Bytes))
+	var size int64
+	for _, header := range headers {
+		size += int64(header.Bytes)
+	}
+	release, err := h.guests.hold(ctx, g, size)
 	if err != nil {
 		return nil, nil, err
 	}
-	g.worked(int64(header.Bytes))
-	doc, err := h.shared.Stored(ctx, header.Root)
-	if err == nil && doc.Header != header {
-		err = fmt.Errorf("%w: document %s is stored with another header than its record has", shard.ErrCorrupt, header.Root)
-	}
+	g.worked(size)
+	docs, err := h.shared.Stored(ctx, headers, zip)
 	if err != nil {
 		release()
 		return nil, nil, err
 	}
-	return doc, release, nil
+	return docs, release, nil
 }
 
 // listed returns the log's word on a document, or nothing where no record of
@@ -110,11 +142,14 @@ func (h *handler) serveDoc(ctx context.Context, out *reply, res resource, g *gue
 		return err
 	}
 	header := part.Record.Header
-	doc, release, err := h.load(ctx, header, g)
+	docs, release, err := h.load(ctx, []document.Header{header}, g, zip)
 	if err != nil {
 		return err
 	}
 	defer release()
+	if err := docs[0].Err; err != nil {
+		return err
+	}
 	out.compressible(zip)
 	size := elementSize(header)
 	if zip {
@@ -123,7 +158,7 @@ func (h *handler) serveDoc(ctx context.Context, out *reply, res resource, g *gue
 		return err
 	}
 	out.head(typeBinary, size, true)
-	return h.coders.buffered(out, func(w io.Writer) error { return writeElement(w, doc, zip) })
+	return h.coders.buffered(out, func(w io.Writer) error { return writeElement(w, header, docs[0].Parts, zip) })
 }
 
 func (h *handler) serveProof(ctx context.Context, out *reply, res resource) error {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"arborist/document"
 	"arborist/proof"
 	"arborist/shard"
 	"arborist/shard/corpus"
@@ -385,14 +386,14 @@ func (e *elements) Read(b []byte) (int, error) {
 			return 0, io.EOF
 		}
 		header := e.records[0].Header
-		doc, err := e.shared.Stored(e.ctx, header.Root)
-		if err == nil && doc.Header != header {
-			err = fmt.Errorf("%w: document %s is stored with another header than its record has", shard.ErrCorrupt, header.Root)
+		docs, err := e.shared.Stored(e.ctx, []document.Header{header}, false)
+		if err == nil {
+			err = docs[0].Err
 		}
 		if err != nil {
 			return 0, err
 		}
-		if err := writeElement(&e.buf, doc, false); err != nil {
+		if err := writeElement(&e.buf, header, docs[0].Parts, false); err != nil {
 			return 0, err
 		}
 		e.records = e.records[1:]

@@ -135,7 +135,7 @@ func (r *rescue) rawText(first, end int64) (text []byte) {
 		if rows.Scan(&data) != nil {
 			break
 		}
-		if part, _, err := r.file.codec.decode(data); err == nil {
+		if part, _, err := r.file.codec.decode(nil, data); err == nil {
 			data = part
 		}
 		text = append(text, data...)

@@ -10,106 +10,149 @@ import (
 	"arborist/merkle"
 )
 
-// A Stored is a document as it lies in a file: its text, hashed against the
-// header, and the same text as zstd frames, for whoever hands it on compressed.
+// A Stored is the text of a document as it lies in a file, hashed against the
+// root, for whoever hands it on.
 type Stored struct {
-	Header document.Header
-	Text   []byte
-	Zstd   [][]byte // decoded one after the other they give Text
+	// Parts are the text in pieces or, where it was wanted compressed, zstd
+	// frames that give the text when they are decoded one after the other.
+	Parts [][]byte
+	// Err wraps [ErrNotFound] or [ErrCorrupt]; then there are no parts.
+	Err error
 }
 
-const storedSQL = "SELECT d.id, d.root, d.chunks, d.bytes, d.norm, d.chunker, d.visible, t.id, t.data " +
-	"FROM documents d JOIN texts t ON t.id >= d.id AND t.id < d.id + d.chunks WHERE d.root = ? ORDER BY t.id"
+// storedSQL goes through the documents in the order that they are asked for in,
+// and for each through its frames: CROSS JOIN makes the loops stand as written.
+const storedSQL = "SELECT j.key, t.id - d.id, t.data FROM json_each(?) j CROSS JOIN documents d ON d.root = unhex(j.value) " +
+	"CROSS JOIN texts t ON t.id >= d.id AND t.id < d.id + d.chunks"
 
-// Stored returns a document without parsing it again: its chunks are those that
-// it was stored in, and their hashes give its root. Errors wrap [ErrNotFound]
-// or [ErrCorrupt].
-func (s *Shared) Stored(ctx context.Context, root document.Root) (*Stored, error) {
-	f := s.home(root)
-	doc, err := f.stored(ctx, root)
-	return doc, f.fail(err)
-}
-
-func (f *File) stored(ctx context.Context, root document.Root) (*Stored, error) {
-	conn, err := f.reader.Conn(ctx)
-	if err != nil {
-		return nil, err
+// Stored reads documents of which the headers are known, with one statement for
+// each file that has some. They are not cut into chunks again: the chunks are
+// those that they were stored in, and their hashes give the root. An error is
+// none of single documents.
+func (s *Shared) Stored(ctx context.Context, headers []document.Header, compressed bool) ([]Stored, error) {
+	s.gate.enter()
+	defer s.gate.leave()
+	docs := make([]Stored, len(headers))
+	perFile := make([][]int, len(s.files))
+	for i, h := range headers {
+		home := route(h.Root, len(s.files))
+		perFile[home] = append(perFile[home], i)
 	}
-	defer conn.Close()
-	// One statement sees one state of the file. A context that can end costs a
-	// goroutine a statement, so it is asked between frames.
-	rows, err := conn.QueryContext(context.WithoutCancel(ctx), storedSQL, root[:])
+	for home, at := range perFile {
+		if len(at) == 0 {
+			continue
+		}
+		f := s.files[home]
+		r := &storedReader{file: f, headers: headers, docs: docs, at: at, compressed: compressed, leaves: make([][]merkle.Hash, len(at)), sizes: make([]uint64, len(at))}
+		if err := r.read(ctx); err != nil {
+			return nil, f.fail(err)
+		}
+	}
+	return docs, nil
+}
+
+// A storedReader reads documents out of one file.
+type storedReader struct {
+	file       *File
+	headers    []document.Header
+	docs       []Stored
+	at         []int // numbers of the documents that the file has, in headers and docs
+	compressed bool
+	leaves     [][]merkle.Hash // by place in at
+	sizes      []uint64
+	text       []byte // buffer for that of the next frame, where its hash alone is wanted
+}
+
+func (r *storedReader) read(ctx context.Context) error {
+	list, err := rootList(r.at, func(i int) document.Root { return r.headers[i].Root })
 	if err != nil {
-		return nil, err
+		return err
+	}
+	// A context that can end costs a goroutine a statement, so it is asked
+	// between frames.
+	rows, err := r.file.reader.QueryContext(context.WithoutCancel(ctx), storedSQL, list)
+	if err != nil {
+		return err
 	}
 	defer rows.Close()
-	var doc *Stored
-	var leaves []merkle.Hash
 	for rows.Next() {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		var row docRow
-		var id int64
-		var named, data []byte
-		var chunks, size int64
-		h := &row.header
-		if err := rows.Scan(&row.id, &named, &chunks, &size, &h.Norm, &h.Chunker, &row.visible, &id, &data); err != nil {
-			return nil, err
+		var key int
+		var offset int64
+		var data []byte
+		if err := rows.Scan(&key, &offset, &data); err != nil {
+			return err
 		}
-		if doc == nil {
-			if chunks < 1 || size < chunks || size > document.MaxBytes {
-				return nil, corrupt("document %s: %d chunks, %d bytes", root, chunks, size)
-			}
-			h.Root, h.Chunks, h.Bytes = root, uint64(chunks), uint64(size)
-			doc = &Stored{Header: *h, Text: make([]byte, 0, min(size, maxFrame))}
-		}
-		text, ends, err := f.codec.decode(data)
-		if err != nil {
-			return nil, fmt.Errorf("document %s: %w", root, err)
-		}
-		if id != row.id+int64(len(leaves)) {
-			return nil, corrupt("document %s: a frame starts at chunk %d, want %d", root, id-row.id, len(leaves))
-		}
-		from := 0
-		for _, end := range ends {
-			leaves = append(leaves, merkle.LeafHash(text[from:end]))
-			from = end
-		}
-		frame, err := f.codec.zstdOf(data, len(ends), text)
-		if err != nil {
-			return nil, err
-		}
-		doc.Text, doc.Zstd = append(doc.Text, text...), append(doc.Zstd, frame)
-		if uint64(len(doc.Text)) > doc.Header.Bytes {
-			return nil, corrupt("document %s is longer than its header says", root)
+		if doc := &r.docs[r.at[key]]; doc.Err == nil {
+			doc.Err = r.frame(doc, key, offset, data)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	return doc, checkStored(ctx, conn, doc, root, leaves)
+	for key, i := range r.at {
+		doc := &r.docs[i]
+		if doc.Err == nil {
+			doc.Err = r.check(ctx, key)
+		}
+		if doc.Err != nil {
+			doc.Parts, doc.Err = nil, r.file.fail(doc.Err)
+		}
+	}
+	return nil
 }
 
-// checkStored compares what was read with the root that was asked for.
-func checkStored(ctx context.Context, conn *sql.Conn, doc *Stored, root document.Root, leaves []merkle.Hash) error {
-	if doc == nil {
+// frame takes the next frame of a document.
+func (r *storedReader) frame(doc *Stored, key int, offset int64, data []byte) error {
+	root := r.headers[r.at[key]].Root
+	text, ends, err := r.file.codec.decode(r.text[:0], data)
+	if err != nil {
+		return fmt.Errorf("document %s: %w", root, err)
+	}
+	if offset != int64(len(r.leaves[key])) {
+		return corrupt("document %s: a frame starts at chunk %d, want %d", root, offset, len(r.leaves[key]))
+	}
+	from := 0
+	for _, end := range ends {
+		r.leaves[key] = append(r.leaves[key], merkle.LeafHash(text[from:end]))
+		from = end
+	}
+	if r.sizes[key] += uint64(len(text)); r.sizes[key] > r.headers[r.at[key]].Bytes {
+		return corrupt("document %s is longer than its header says", root)
+	}
+	part := text
+	if r.compressed {
+		if part, err = r.file.codec.zstdOf(data, len(ends), text); err != nil {
+			return err
+		}
+		r.text = text
+	}
+	doc.Parts = append(doc.Parts, part)
+	return nil
+}
+
+// check compares what was read with the header that was asked for.
+func (r *storedReader) check(ctx context.Context, key int) error {
+	h, leaves := r.headers[r.at[key]], r.leaves[key]
+	if len(leaves) == 0 {
 		// Nowhere, or there without any text.
 		var id int64
-		err := conn.QueryRowContext(context.WithoutCancel(ctx), "SELECT id FROM documents WHERE root = ?", root[:]).Scan(&id)
+		err := r.file.reader.QueryRowContext(context.WithoutCancel(ctx), "SELECT id FROM documents WHERE root = ?", h.Root[:]).Scan(&id)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return fmt.Errorf("document %s: %w", root, ErrNotFound)
+			return fmt.Errorf("document %s: %w", h.Root, ErrNotFound)
 		case err != nil:
 			return err
 		}
-		return corrupt("document %s lacks its text", root)
+		return corrupt("document %s lacks its text", h.Root)
 	}
-	if h := doc.Header; uint64(len(leaves)) != h.Chunks || uint64(len(doc.Text)) != h.Bytes {
-		return corrupt("document %s: %d of %d chunks are stored", root, len(leaves), h.Chunks)
+	if uint64(len(leaves)) != h.Chunks || r.sizes[key] != h.Bytes {
+		return corrupt("document %s: %d of %d chunks are stored", h.Root, len(leaves), h.Chunks)
 	}
-	if merkle.Root(leaves) != root.Hash() {
-		return corrupt("document %s: its text does not hash to its root", root)
+	if merkle.Root(leaves) != h.Root.Hash() {
+		return corrupt("document %s: its text does not hash to its root", h.Root)
 	}
 	return nil
 }

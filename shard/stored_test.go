@@ -1,9 +1,12 @@
 package shard
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"arborist/document"
 )
@@ -13,8 +16,6 @@ func TestStoredNeverGivesOtherBytesThanTheRootNames(t *testing.T) {
 		"another text":   "UPDATE texts SET data = (SELECT data FROM texts WHERE id = 1) WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
 		"no text":        "DELETE FROM texts WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
 		"an empty frame": "UPDATE texts SET data = x'' WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
-		"a wrong length": "UPDATE documents SET bytes = bytes + 1 WHERE id = (SELECT max(id) FROM documents)",
-		"a wrong count":  "UPDATE documents SET chunks = chunks + 1 WHERE id = (SELECT max(id) FROM documents)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -26,29 +27,74 @@ func TestStoredNeverGivesOtherBytesThanTheRootNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			var last document.Root
+			var last document.Header
 			for _, text := range []string{"the first text", "the other text"} {
 				d, err := document.New([]byte(text))
 				if err != nil {
 					t.Fatal(err)
 				}
-				last = d.Root()
+				last = d.Header()
 				if _, err := s.Put(t.Context(), []document.Entry{{Document: d, Location: document.Location{URI: "doc:/" + text}}}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if doc, err := s.Stored(t.Context(), last); err != nil || string(doc.Text) != "the other text" {
-				t.Fatalf("before the damage: %v, %v", doc, err)
+			read := func(h document.Header) Stored {
+				docs, err := s.Stored(t.Context(), []document.Header{h}, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return docs[0]
+			}
+			if doc := read(last); doc.Err != nil || string(bytes.Join(doc.Parts, nil)) != "the other text" {
+				t.Fatalf("before the damage: %v", doc)
 			}
 			if err := s.files[0].Write(t.Context(), func(tx *sql.Tx) error { _, err := tx.Exec(damage); return err }); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Stored(t.Context(), last); !errors.Is(err, ErrCorrupt) {
-				t.Errorf("Stored = %v, want ErrCorrupt", err)
+			if doc := read(last); !errors.Is(doc.Err, ErrCorrupt) || doc.Parts != nil {
+				t.Errorf("Stored = %v, want ErrCorrupt", doc)
 			}
-			if _, err := s.Stored(t.Context(), document.Root{1}); !errors.Is(err, ErrNotFound) {
-				t.Errorf("Stored of a root that is nowhere = %v, want ErrNotFound", err)
+			if doc := read(document.Header{Root: document.Root{1}}); !errors.Is(doc.Err, ErrNotFound) {
+				t.Errorf("Stored of a root that is nowhere = %v, want ErrNotFound", doc)
 			}
 		})
+	}
+}
+
+// Many documents come in the order in which they are wanted, from whichever file,
+// compressed or not, and one that is damaged takes no other with it.
+func TestStoredGivesEachDocumentByItself(t *testing.T) {
+	s, entries := newShared(t, 4), generated(t, 40)
+	put1(t, s, entries...)
+	dec, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dec.Close()
+	headers := make([]document.Header, len(entries))
+	for i, e := range entries {
+		headers[i] = e.Document.Header()
+	}
+	bad := headers[7].Root
+	home := s.home(bad)
+	if _, err := home.writer.Exec("UPDATE texts SET data = zeroblob(3) WHERE id = (SELECT id FROM documents WHERE root = ?)", bad[:]); err != nil {
+		t.Fatal(err)
+	}
+	for _, compressed := range []bool{false, true} {
+		docs, err := s.Stored(t.Context(), headers, compressed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, doc := range docs {
+			text := bytes.Join(doc.Parts, nil)
+			if compressed && doc.Err == nil {
+				if text, err = dec.DecodeAll(text, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if (doc.Err != nil) != (i == 7) || i != 7 && !bytes.Equal(text, entries[i].Document.Text()) {
+				t.Errorf("document %d, compressed %v: %d bytes, %v", i, compressed, len(text), doc.Err)
+			}
+		}
 	}
 }

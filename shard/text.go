@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -72,8 +73,9 @@ func (c *codec) encode(lengths []int, text []byte) ([]byte, error) {
 	return b, nil
 }
 
-// decode returns the text of a frame and where each of its chunks ends.
-func (c *codec) decode(data []byte) (text []byte, ends []int, err error) {
+// decode returns the text of a frame, in dst where that has room, and where each
+// of its chunks ends.
+func (c *codec) decode(dst, data []byte) (text []byte, ends []int, err error) {
 	if err := c.open(); err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +103,7 @@ func (c *codec) decode(data []byte) (text []byte, ends []int, err error) {
 		return nil, nil, corrupt("a frame of an unknown kind")
 	}
 	if text = data[1:]; data[0] == 1 {
-		if text, err = c.dec.DecodeAll(text, make([]byte, 0, total)); err != nil {
+		if text, err = c.dec.DecodeAll(text, slices.Grow(dst, int(total))); err != nil {
 			return nil, nil, corrupt("a frame: %w", err)
 		}
 	}
@@ -153,7 +155,7 @@ func (c *codec) readText(ctx context.Context, tx *sql.Tx, row docRow) ([]byte, e
 		if err := rows.Scan(&id, &data); err != nil {
 			return nil, err
 		}
-		part, ends, err := c.decode(data)
+		part, ends, err := c.decode(nil, data)
 		if err != nil {
 			return nil, corrupt("document %s: %w", row.header.Root, err)
 		}
@@ -177,7 +179,7 @@ func (c *codec) readText(ctx context.Context, tx *sql.Tx, row docRow) ([]byte, e
 // chunk returns one chunk of a document, unproven, from the frame that starts
 // with chunk id.
 func (c *codec) chunk(row docRow, index uint64, id int64, data []byte) ([]byte, error) {
-	text, ends, err := c.decode(data)
+	text, ends, err := c.decode(nil, data)
 	if err != nil {
 		return nil, fmt.Errorf("document %s: %w", row.header.Root, err)
 	}

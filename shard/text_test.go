@@ -13,7 +13,7 @@ func TestFramesGiveBackTheirChunks(t *testing.T) {
 		d := newDocument(t, text)
 		next := 0
 		err := c.frames(d, func(first int, data []byte) error {
-			text, ends, err := c.decode(data)
+			text, ends, err := c.decode(nil, data)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Add([]byte("\x01\xff\xff\x3f\x01\x28\xb5\x2f\xfd\x84"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, ends, err := c.decode(data)
+		text, ends, err := c.decode(nil, data)
 		if err != nil {
 			if !errors.Is(err, ErrCorrupt) {
 				t.Fatal(err)
