@@ -102,6 +102,8 @@ type guest struct {
 	tokens *rate.Limiter
 	bytes  *semaphore.Weighted
 
+	line // of its requests
+
 	open int       // requests in progress; guarded by guests.mu
 	seen time.Time // end of the last one; guarded by guests.mu
 }

@@ -31,6 +31,7 @@ type handler struct {
 	shared *shard.Shared
 	id     *identity // nil: certifies nothing
 	guests *guests
+	turns  *turns
 	log    *slog.Logger
 	coders coders
 	desk   *searchDesk   // nil: answers no queries
@@ -38,7 +39,7 @@ type handler struct {
 }
 
 func newHandler(shared *shard.Shared, id *identity, cfg ServeConfig, log *slog.Logger) *handler {
-	return &handler{shared: shared, id: id, guests: newGuests(cfg), log: log, desk: newSearchDesk(cfg), upload: newLimit(cfg.MaxUpload)}
+	return &handler{shared: shared, id: id, guests: newGuests(cfg), turns: newTurns(), log: log, desk: newSearchDesk(cfg), upload: newLimit(cfg.MaxUpload)}
 }
 
 // A refusal is a status with its fixed body. These are all that there are.
@@ -85,6 +86,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, serve func(*rep
 		return
 	}
 	defer h.guests.leave(g)
+	defer out.endTurn()
 	name, err := serve(out, g)
 	switch {
 	case err == nil:
@@ -141,6 +143,12 @@ func parseRequest(r *http.Request) (resource, error) {
 func (h *handler) serve(r *http.Request, out *reply, res resource, g *guest) error {
 	ctx, cancel := context.WithTimeout(r.Context(), lookupTime)
 	defer cancel()
+	if res.kind != kindSearch { // for which there is a line of its own
+		var err error
+		if out.turn, err = h.turns.take(ctx, g); err != nil {
+			return err
+		}
+	}
 	switch res.kind {
 	case kindCorpora:
 		return h.serveCorpora(ctx, out)

@@ -121,6 +121,13 @@ func (h *handler) load(ctx context.Context, headers []document.Header, g *guest,
 		return nil, nil, err
 	}
 	g.worked(size)
+	// Memory first: whoever waits for that, because others read slowly, has no turn.
+	end, err := h.turns.take(ctx, g)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	defer end()
 	docs, err := h.shared.Stored(ctx, headers, zip)
 	if err != nil {
 		release()
@@ -142,6 +149,7 @@ func (h *handler) serveDoc(ctx context.Context, out *reply, res resource, g *gue
 		return err
 	}
 	header := part.Record.Header
+	out.endTurn()
 	docs, release, err := h.load(ctx, []document.Header{header}, g, zip)
 	if err != nil {
 		return err

@@ -60,9 +60,9 @@ const (
 	connsPerIP     = 8  // loopback is exempt: everyone there is us
 	streamsPerPeer = 32 // of our protocol, each way
 	streamsTotal   = 1024
-	connsLow       = 160 // connection manager: trims down to this …
-	connsHigh      = 192 // … when it passes this
-	connsTotal     = 256
+	connsLow       = 512 // connection manager: trims down to this …
+	connsHigh      = 576 // … when it passes this
+	connsTotal     = 640 // 500 of them take 50 MiB: docs/decisions/011
 	connGrace      = 20 * time.Second
 	memoryTotal    = 512 << 20
 )

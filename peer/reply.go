@@ -28,12 +28,21 @@ type reply struct {
 	at     int64  // bytes of the resource that were written or skipped
 
 	limit *rate.Limiter // of the bytes to all peers, nil: none
+	turn  func()        // ends the turn that the work for it has, nil: it has none
 }
 
 func newReply(ctx context.Context, w http.ResponseWriter) *reply {
 	out := &reply{ctx: ctx, w: w, control: http.NewResponseController(w)}
 	out.extend()
 	return out
+}
+
+// endTurn ends the turn of a reply: the rest of it is sending, or waits.
+func (out *reply) endTurn() {
+	if out.turn != nil {
+		out.turn()
+		out.turn = nil
+	}
 }
 
 // extend gives the next part of the reply its time. A deadline that an earlier
@@ -51,6 +60,7 @@ func (out *reply) watch() (stop func() bool) {
 
 // head sends the status of a resource. A size below 0 is not known.
 func (out *reply) head(contentType string, size int64, immutable bool) {
+	out.endTurn()
 	header := out.w.Header()
 	header.Set("Content-Type", contentType)
 	if immutable {
@@ -124,6 +134,7 @@ func (out *reply) whole(contentType string, content []byte, immutable bool) erro
 
 // refuse sends a refusal: the same bytes whatever was asked for.
 func (out *reply) refuse(no refusal) {
+	out.endTurn()
 	header := out.w.Header()
 	header.Set("Content-Type", typeText)
 	header.Set("Content-Length", strconv.Itoa(len(no.body)))
