@@ -36,36 +36,41 @@ func createCorpus(ctx context.Context, home Home, shared *shard.Shared, peerID, 
 	if err := checkCorpusName(name); err != nil {
 		return corpus.Info{}, err
 	}
-	path := home.CorpusKey(name)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		var seed [32]byte
-		rand.Read(seed[:]) // never fails: crypto/rand
-		s, err := proof.NewSigner(peerID+"/"+name, seed)
-		if err != nil {
-			return corpus.Info{}, err
-		}
-		if err := writeNew(path, []byte(s.PrivateKey()+"\n")); err != nil {
-			return corpus.Info{}, fmt.Errorf("write key of corpus %s: %w", name, err)
-		}
-	}
-	signer, err := loadSigner(home, name)
+	signer, err := firstSigner(ctx, home, shared, peerID, name)
 	if err != nil {
 		return corpus.Info{}, err
-	}
-	if info, err := shared.Corpora().Lookup(ctx, name); err == nil && info.Own {
-		// It may have changed its key, and a kill have left the files half named.
-		if err := settleKeys(home, info); err != nil {
-			return corpus.Info{}, err
-		}
-		if signer, _, err = corpusSigners(home, info); err != nil {
-			return corpus.Info{}, err
-		}
 	}
 	info, err := shared.Corpora().Create(ctx, name, signer.Verifier())
 	if err != nil {
 		return corpus.Info{}, explain(err)
 	}
 	return info, nil
+}
+
+// firstSigner returns the key of an own corpus that is made or made again. A
+// corpus that is there has its key or had one, in place of which no other comes.
+func firstSigner(ctx context.Context, home Home, shared *shard.Shared, peerID, name string) (*proof.Signer, error) {
+	if info, err := shared.Corpora().Lookup(ctx, name); err == nil && info.Own {
+		// It may have changed its key, and a kill have left the files half named.
+		if err := settleKeys(home, info); err != nil {
+			return nil, err
+		}
+		present, _, err := corpusSigners(home, info)
+		return present, err
+	}
+	path := home.CorpusKey(name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		var seed [32]byte
+		rand.Read(seed[:]) // never fails: crypto/rand
+		s, err := proof.NewSigner(peerID+"/"+name, seed)
+		if err != nil {
+			return nil, err
+		}
+		if err := writeNew(path, []byte(s.PrivateKey()+"\n")); err != nil {
+			return nil, fmt.Errorf("write key of corpus %s: %w", name, err)
+		}
+	}
+	return loadSigner(home, name)
 }
 
 // loadSigner reads the signing key of one of our own corpora.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"arborist/proof"
@@ -96,5 +97,29 @@ func TestAKeyThatWasMadeIsNeverWrittenOver(t *testing.T) {
 	}
 	if _, err := os.Lstat(first + ".new"); err == nil {
 		t.Error("what the kill had left is still there")
+	}
+}
+
+// A corpus whose key is lost gets no other one beside its log: the file stays
+// missing, for the backup that has it.
+func TestALostKeyIsNotReplaced(t *testing.T) {
+	home := newHome(t)
+	addPages(t, home, "first", 1)
+	path := home.CorpusKey(MainCorpus)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	n := openNode(t, home)
+	if _, err := n.CreateCorpus(t.Context(), MainCorpus); err == nil {
+		t.Error("a corpus without its key was made again")
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Init(t.Context(), home, 0); err == nil {
+		t.Error("init is content with a lost key")
+	}
+	if left, err := os.ReadDir(home.Keys()); err != nil || slices.ContainsFunc(left, func(e os.DirEntry) bool { return e.Name() == filepath.Base(path) }) {
+		t.Errorf("keys: %v, %v", left, err)
 	}
 }
