@@ -189,11 +189,11 @@ func (g *guard) visit(ctx context.Context, id string) {
 }
 
 // beforeAppend has the connected peers asked for an own corpus once, and
-// waits a little for what they say. Where nobody is connected nothing is
-// asked; the peers that connect later are.
-func (g *guard) beforeAppend(ctx context.Context, origin string) {
+// waits a little for what they say; again where that was not enough. Where
+// nobody is connected nothing is asked; the peers that connect later are.
+func (g *guard) beforeAppend(ctx context.Context, origin string, again bool) {
 	g.mu.Lock()
-	asked := g.asked[origin]
+	asked := g.asked[origin] && !again
 	g.mu.Unlock()
 	if asked || len(g.net.Peers()) == 0 {
 		return

@@ -134,11 +134,19 @@ func (r restored) wantBack(t *testing.T, s api.Service) {
 	if err != nil || res.Corpus.Size != 5 || !res.Corpus.Own || res.Documents != 2 {
 		t.Fatalf("sync back: %+v, %v", res, err)
 	}
+	// Where it was restored whole, it waits for the follower's head as well.
+	after := api.AddRequest{Paths: []string{pages(t, "after", 2)}}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		_, err := s.Add(ctx, after, nil)
+		if err == nil {
+			break
+		}
+		if !strings.Contains(err.Error(), "restored from a backup of") || time.Now().After(end) {
+			t.Fatal("add after the sync: ", err)
+		}
+	}
 	if st, err := s.Status(ctx); err != nil || !st.Healthy {
 		t.Fatalf("after the sync: %+v, %v", st, err)
-	}
-	if _, err := s.Add(ctx, api.AddRequest{Paths: []string{pages(t, "after", 2)}}, nil); err != nil {
-		t.Fatal("add after the sync: ", err)
 	}
 	if check, err := s.Check(ctx); err != nil || len(check.Problems) > 0 {
 		t.Errorf("check: %+v, %v", check, err)

@@ -154,19 +154,19 @@ func TestPeersThatHangHoldUpNeitherRoundsNorTheEnd(t *testing.T) {
 func TestTheFirstAppendAsksOnceAndWaitsAShortTime(t *testing.T) {
 	guarded(t, []string{"hang1"}, func(t *testing.T, net *fakeNet, g *guard) {
 		start := time.Now()
-		g.beforeAppend(t.Context(), ours.Origin)
+		g.beforeAppend(t.Context(), ours.Origin, false)
 		if took := time.Since(start); took != headsWait {
 			t.Errorf("the first append waited %v, want %v", took, headsWait)
 		}
 		start = time.Now()
-		g.beforeAppend(t.Context(), ours.Origin)
+		g.beforeAppend(t.Context(), ours.Origin, false)
 		if took := time.Since(start); took != 0 || net.count("hang1") != 1 {
 			t.Errorf("the second append waited %v, asked %d times", took, net.count("hang1"))
 		}
 		net.peers = nil
-		g.beforeAppend(t.Context(), "us/other")
+		g.beforeAppend(t.Context(), "us/other", false)
 		net.peers = []string{"a"} // that nobody was there does not count as asked
-		g.beforeAppend(t.Context(), "us/other")
+		g.beforeAppend(t.Context(), "us/other", false)
 		if net.count("a") != 1 {
 			t.Errorf("asked %d times", net.count("a"))
 		}

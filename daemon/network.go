@@ -59,7 +59,7 @@ func (n *Node) startNet(listen []string) error {
 	}
 	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
 	f := newFollower(n.shared.Corpora(), func(origin string) bool { return n.cfg.Peer.FollowAll || table.Follows(origin) }, n.writable, n.log)
-	g.grown, g.agreed = f.announced, n.seenElsewhere
+	g.grown, g.agreed = f.announced, n.agreed
 	p, err := peer.New(peer.Config{
 		Serve:       peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries, MaxUpload: n.cfg.Peer.MaxUploadKiB << 10},
 		Gateway:     n.cfg.Peer.Gateway,
@@ -107,11 +107,8 @@ func (n *Node) startGuard() {
 // network is up. It refuses where one shows that its key was changed since, and
 // where the corpus was restored and nobody has shown that nothing is missing.
 func (n *Node) beforeAppend(ctx context.Context, info corpus.Info) error {
-	n.netMu.Lock()
-	g := n.guard
-	n.netMu.Unlock()
-	if g != nil {
-		g.beforeAppend(ctx, info.Origin)
+	if g := n.guarding(); g != nil {
+		g.beforeAppend(ctx, info.Origin, n.unconfirmed(info) != nil)
 		if err := outdated(g, info); err != nil {
 			return err
 		}
@@ -124,6 +121,13 @@ func (n *Node) beforeAppend(ctx context.Context, info corpus.Info) error {
 		return nil // the store refuses, and knows more of why
 	}
 	return n.unconfirmed(info)
+}
+
+// guarding returns the guard, nil while the network is off.
+func (n *Node) guarding() *guard {
+	n.netMu.Lock()
+	defer n.netMu.Unlock()
+	return n.guard
 }
 
 func outdated(g *guard, info corpus.Info) error {
@@ -276,7 +280,9 @@ func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFun
 	if err != nil {
 		return res, err
 	}
-	n.seenElsewhere(info)
 	res.Corpus = corpusInfo(info)
+	if g := n.guarding(); info.Own && g != nil && n.unconfirmed(info) != nil {
+		g.beforeAppend(ctx, info.Origin, true) // whoever had it may confirm it at once
+	}
 	return res, nil
 }

@@ -26,6 +26,9 @@ func (n *Node) Publish(ctx context.Context, req api.PublishRequest, fn api.Progr
 	if info.Size == 0 {
 		return res, api.NewError(api.CodeUsage, fmt.Errorf("publish %s: it has no documents yet", info.Name), "arborist add PATH --corpus "+info.Name)
 	}
+	if info.Own && info.Frozen {
+		return res, api.NewError(api.CodeInvalid, fmt.Errorf("publish %s: it is frozen: its own key has signed two histories", info.Name), "go on with a new corpus: arborist corpus create NAME")
+	}
 	if err := peer.Certify(ctx, n.home.PeerKey(), n.shared); err != nil {
 		return res, explain(err)
 	}
@@ -47,8 +50,8 @@ func (n *Node) Publish(ctx context.Context, req api.PublishRequest, fn api.Progr
 	switch {
 	case errors.Is(err, corpus.ErrBehind):
 		return res, api.NewError(api.CodeInvalid, err, "bring them back: arborist peer sync FROM "+info.Origin+", with the folder or the web address of what was published")
-	case err == nil && got.Before == info.Size:
-		n.seenElsewhere(info)
+	case errors.Is(err, corpus.ErrEquivocation):
+		return res, api.NewError(api.CodeInvalid, err, "its own key has signed two histories, and the evidence is kept: arborist status")
 	}
 	return res, explain(err)
 }

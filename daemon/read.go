@@ -117,11 +117,14 @@ func (n *Node) History(ctx context.Context, uri string) (res api.HistoryResult, 
 	return res, nil
 }
 
-// listedVersions returns versions of shared documents, with what the logs say of
-// each: when it was listed last, and what ended that.
+// listedVersions returns versions of shared documents, newest first at each URI,
+// with what the logs say of each: the record that listed it, and what ended that.
+// A text that was listed again at its URI has a version, and a record, for each
+// time.
 func (n *Node) listedVersions(ctx context.Context, shared []shard.Version) ([]api.Version, error) {
 	type place struct{ corpus, uri string }
-	logs := map[place][]corpus.Entry{}
+	logs := map[place][]corpus.Entry{} // newest first
+	used := map[place]int{}            // of those, the ones that newer versions have
 	out := versions(shared, sourceShared)
 	for i := range out {
 		v := &out[i]
@@ -135,10 +138,11 @@ func (n *Node) listedVersions(ctx context.Context, shared []shard.Version) ([]ap
 			}
 			logs[at] = entries
 		}
-		for k, e := range entries { // newest first
-			if e.Record.Op == proof.OpWithdraw || e.Record.Header.Root != v.Root {
+		for k := used[at]; k < len(entries); k++ {
+			if r := entries[k].Record; r.Op == proof.OpWithdraw || r.Header.Root != v.Root {
 				continue
 			}
+			used[at] = k + 1
 			v.Index = &entries[k].Index
 			if k > 0 {
 				end := &entries[k-1]

@@ -223,9 +223,9 @@ func quickCheck(ctx context.Context, work, home Home, res *RestoreResult) (err e
 			if _, _, err := corpusSigners(work, c); c.Own && err != nil {
 				report(fmt.Sprintf("corpus %s: %v", c.Origin, err))
 			}
-			if c.Own && c.Size > 0 {
+			if c.Own {
 				err = errors.Join(err, unconfirm(work, c.Name, res.Made))
-				res.Notes = append(res.Notes, fmt.Sprintf("corpus %s takes no documents until a follower has shown that it has no later ones, or you say so: arborist corpus confirm %s", c.Name, c.Name))
+				res.Notes = append(res.Notes, fmt.Sprintf("corpus %s signs nothing until a follower has shown that nothing is missing, or you say so: arborist corpus confirm %s", c.Name, c.Name))
 			}
 		}
 	}

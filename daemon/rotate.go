@@ -175,6 +175,12 @@ func (n *Node) RetireCorpusKey(ctx context.Context, name string) (api.CorpusInfo
 	if err := settleKeys(n.home, info); err != nil {
 		return api.CorpusInfo{}, explain(err)
 	}
+	if _, _, err := corpusSigners(n.home, info); err != nil {
+		return api.CorpusInfo{}, explain(err)
+	}
+	if err := n.unconfirmed(info); err != nil {
+		return api.CorpusInfo{}, err
+	}
 	err = os.Remove(n.home.OldCorpusKey(info.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return api.CorpusInfo{}, api.NewError(api.CodeNotFound, fmt.Errorf("retire a key of corpus %s: no replaced key is kept", info.Name),

@@ -20,12 +20,17 @@ func (h Home) Unconfirmed(name string) string {
 	return strings.TrimSuffix(h.CorpusKey(name), ".key") + ".restored"
 }
 
-// unconfirm notes that a corpus was restored from a backup of that time. A log
-// that went on after it would fork with the next record: that waits until a
-// peer or a published copy has shown the head that is here, or the owner says
-// that there was none after it.
+// unconfirm notes that a corpus was restored from a backup of that time, or of
+// an earlier one where the backup was of a home that waited itself. A log that
+// went on after it would fork with the next record: that waits until a follower
+// has shown the head that is here, or the owner says that there was none after
+// it. A published copy cannot: it may be as old as the backup.
 func unconfirm(home Home, name string, made time.Time) error {
-	return replaceFile(home.Unconfirmed(name), []byte(made.UTC().Format(time.RFC3339)+"\n"))
+	path := home.Unconfirmed(name)
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	return replaceFile(path, []byte(made.UTC().Format(time.RFC3339)+"\n"))
 }
 
 // unconfirmed tells why an own corpus must sign nothing after a restore, or nil.
@@ -38,8 +43,9 @@ func (n *Node) unconfirmed(info corpus.Info) error {
 		return explain(err)
 	}
 	return api.NewError(api.CodeInvalid,
-		fmt.Errorf("corpus %s takes no documents: it was restored from a backup of %.40s, and what it has signed after that would be contradicted", info.Name, trimNewline(made)),
-		"let a follower show its head: arborist daemon, then arborist peer join ADDRESS; where nothing was added after the backup: arborist corpus confirm "+info.Name)
+		fmt.Errorf("corpus %s signs nothing: it was restored from a backup of %.40s, and what it has signed after that would be contradicted", info.Name, trimNewline(made)),
+		"let a follower show its head: arborist daemon, then arborist peer join ADDRESS; or bring back what was published later: arborist peer sync FROM "+info.Origin+
+			"; when nothing is missing: arborist corpus confirm "+info.Name)
 }
 
 // confirm ends that a corpus waits. The file that says so may be gone already.
@@ -55,9 +61,8 @@ func (n *Node) confirm(info corpus.Info) error {
 	return err
 }
 
-// seenElsewhere is told of a head of a corpus that a peer or a published copy
-// has: where it is the one that is here, the corpus is confirmed.
-func (n *Node) seenElsewhere(info corpus.Info) {
+// agreed is told that a peer has the very head of a corpus that is here.
+func (n *Node) agreed(info corpus.Info) {
 	if !info.Own || info.Seen > info.Size || info.Frozen {
 		return
 	}
@@ -72,5 +77,15 @@ func (n *Node) ConfirmCorpus(ctx context.Context, name string) (api.CorpusInfo, 
 	if err != nil {
 		return api.CorpusInfo{}, err
 	}
-	return corpusInfo(info), explain(n.confirm(info))
+	if _, _, err := corpusSigners(n.home, info); err != nil {
+		return api.CorpusInfo{}, explain(err)
+	}
+	described, err := n.describe(ctx, info)
+	if err != nil {
+		return api.CorpusInfo{}, err
+	}
+	if info.Frozen || info.Seen > info.Size || n.keyProblem(info) != nil {
+		return api.CorpusInfo{}, api.NewError(api.CodeInvalid, errors.New(n.corpusProblem(info, frozenBy(described))), "")
+	}
+	return described, explain(n.confirm(info))
 }

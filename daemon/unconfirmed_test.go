@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +96,10 @@ func TestARestoredCorpusWaitsUntilItsHeadIsConfirmed(t *testing.T) {
 		}
 		// A backup of it is no more certain than it is.
 		dir, again := filepath.Join(t.TempDir(), "backup"), Home(filepath.Join(t.TempDir(), "again"))
+		since, err := os.ReadFile(home.Unconfirmed(MainCorpus))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, err := n.Backup(t.Context(), api.BackupRequest{Dir: dir}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -102,6 +107,9 @@ func TestARestoredCorpusWaitsUntilItsHeadIsConfirmed(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantUnconfirmed(t, openNode(t, again))
+		if got, err := os.ReadFile(again.Unconfirmed(MainCorpus)); err != nil || string(got) != string(since) {
+			t.Errorf("it waits since %q, the home that was backed up since %q, %v", got, since, err)
+		}
 		for range 2 {
 			if _, err := n.ConfirmCorpus(t.Context(), MainCorpus); err != nil {
 				t.Fatal(err)
@@ -122,17 +130,16 @@ func TestARestoredCorpusWaitsUntilItsHeadIsConfirmed(t *testing.T) {
 		}
 		wantGoesOn(t, publisher, 3)
 	})
-	t.Run("by what was published", func(t *testing.T) {
+	t.Run("not by a published copy, which may be as old", func(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "public")
 		home := restoredHome(t, func(home Home) { publishTo(t, home, to) })
 		n := openNode(t, home)
-		wantUnconfirmed(t, n)
 		if _, err := n.Publish(t.Context(), api.PublishRequest{Corpus: MainCorpus, To: to}, nil); err != nil {
 			t.Fatal(err)
 		}
-		wantGoesOn(t, n, 3)
+		wantUnconfirmed(t, n)
 	})
-	t.Run("by what was published later", func(t *testing.T) {
+	t.Run("after what was published later is back", func(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "public")
 		home := restoredHome(t, func(home Home) {
 			addPages(t, home, "later", 2)
@@ -144,10 +151,54 @@ func TestARestoredCorpusWaitsUntilItsHeadIsConfirmed(t *testing.T) {
 			t.Fatalf("published over it: %v", err)
 		}
 		wantBehind(t, n, "PEER")
+		if _, err := n.ConfirmCorpus(t.Context(), MainCorpus); err == nil {
+			t.Error("a corpus that lacks records was confirmed")
+		}
 		if _, err := n.Sync(t.Context(), api.SyncRequest{From: "file://" + to, Corpus: n.id + "/" + MainCorpus}, nil); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := n.ConfirmCorpus(t.Context(), MainCorpus); err != nil {
+			t.Fatal(err)
+		}
 		wantGoesOn(t, n, 5)
+	})
+	t.Run("also where its key was changed and retired since", func(t *testing.T) {
+		to := filepath.Join(t.TempDir(), "public")
+		home := restoredHome(t, func(home Home) {
+			n := openNode(t, home)
+			if _, err := n.RotateCorpus(t.Context(), MainCorpus); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := n.RetireCorpusKey(t.Context(), MainCorpus); err != nil {
+				t.Fatal(err)
+			}
+			if err := n.Close(); err != nil {
+				t.Fatal(err)
+			}
+			addPages(t, home, "later", 1)
+			publishTo(t, home, to)
+		})
+		n := openNode(t, home)
+		_, err := n.Publish(t.Context(), api.PublishRequest{Corpus: MainCorpus, To: to}, nil)
+		if !errors.Is(err, corpus.ErrBehind) {
+			t.Errorf("published over it: %v", err)
+		}
+		wantUnconfirmed(t, n)
+	})
+	t.Run("also where it is empty", func(t *testing.T) {
+		home := newHome(t)
+		n := openNode(t, home)
+		dir, to := filepath.Join(t.TempDir(), "backup"), Home(filepath.Join(t.TempDir(), "new"))
+		if _, err := n.Backup(t.Context(), api.BackupRequest{Dir: dir}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Restore(t.Context(), RestoreOptions{Dir: dir, Home: to}, nil); err != nil {
+			t.Fatal(err)
+		}
+		back := openNode(t, to)
+		if _, err := back.Add(t.Context(), api.AddRequest{Paths: []string{pages(t, "fork", 1)}}, nil); err == nil {
+			t.Error("an empty corpus signs a first record, which may be another's place")
+		}
 	})
 }
 

@@ -186,10 +186,23 @@ func (p *publisher) weigh(note []byte, refused error) error {
 	switch {
 	case errors.Is(err, corpus.ErrEquivocation):
 		return err
+	case errors.Is(err, proof.ErrUnknownKey) && p.otherKey(info):
+		return fmt.Errorf("%w: the target has a head by a key that it was changed to since", corpus.ErrBehind)
 	case err != nil:
 		return refused
 	}
 	return fmt.Errorf("%w: the target has %d records of it, here are %d", corpus.ErrBehind, head.Size, p.head.Size)
+}
+
+// otherKey reports whether the target has a statement of this very node for a
+// key of the corpus that is not known here. Nobody else can sign that.
+func (p *publisher) otherKey(info corpus.Info) bool {
+	statement, err := p.to.Get(p.ctx, nameOf(resource{kind: kindKey, corpus: p.id}), maxStatement)
+	if err != nil {
+		return false
+	}
+	v, err := openStatement(statement, p.id)
+	return err == nil && v.String() != info.Key && !slices.Contains(info.Older, v.String())
 }
 
 // immutable writes tiles, entry bundles, packs and documents of the records

@@ -12,10 +12,10 @@ func (a *app) corpusConfirmCommand() *cobra.Command {
 		Short: "Say that a restored corpus has signed nothing after its backup",
 		Long: `Say that a corpus of your own that was restored has signed nothing after its backup.
 
-After arborist restore a corpus takes no documents until a follower, or what was
-published of it, has shown the head that is here: whatever was added after the
-backup would be contradicted, and followers would freeze the corpus for good.
-Where nobody follows it and nothing was published, only you can know.`,
+After arborist restore a corpus signs nothing until a follower has shown the head
+that is here: whatever was added after the backup would be contradicted, and
+followers would freeze the corpus for good. Where nobody follows it, only you can
+know. What was published or followed later comes back by arborist peer sync.`,
 		Example: "  arborist corpus confirm main",
 		Args:    args(1, 1, "NAME"),
 		RunE: func(cmd *cobra.Command, words []string) error {
