@@ -111,6 +111,11 @@ func (n *Node) FollowCorpus(ctx context.Context, req api.FollowRequest) (api.Fol
 		if err := table.Follow(req.Origin, !req.Off); err != nil {
 			return res, explain(fmt.Errorf("follow: %w", err))
 		}
+		if !req.Off && n.net != nil {
+			for _, p := range n.net.Peers() {
+				n.guard.again(p.ID) // what was heard before was not followed up
+			}
+		}
 	}
 	res.Follow = append(res.Follow, table.Following()...)
 	return res, nil

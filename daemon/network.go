@@ -70,8 +70,9 @@ func (n *Node) startNet(listen []string) error {
 			f.announced(origin, peer, size)
 			g.arrived(peer) // its head is fetched and weighed, followed by itself or not
 		},
-		LAN:   n.cfg.Peer.LAN && len(listen) > 0,
-		Table: table, Reconnect: len(listen) > 0, // a command that is over in a moment joins nobody
+		Missed: g.again,
+		LAN:    n.cfg.Peer.LAN && len(listen) > 0,
+		Table:  table, Reconnect: len(listen) > 0, // a command that is over in a moment joins nobody
 		Reach: peer.ReachConfig{HolePunching: n.cfg.Peer.HolePunching, Relays: n.cfg.Peer.Relays, RelayService: n.cfg.Peer.RelayService},
 	}, n.shared)
 	if err != nil {

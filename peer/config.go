@@ -61,6 +61,10 @@ type Config struct {
 	// by its pinned key and larger than what is stored, and of the peer who said
 	// so. It must not block.
 	Announced func(origin, peer string, size uint64)
+	// Missed, if not nil, is told of each connected peer a moment after this node
+	// has begun to hear announcements of some corpus: those before it has missed.
+	// It must not block.
+	Missed func(peer string)
 	// Gateway serves the blocks of documents over plain HTTP too, as IPFS's
 	// trustless gateway does: see [Peer.ListenHTTP].
 	Gateway bool

@@ -25,6 +25,7 @@ const (
 	maxHeadline   = 16 << 10               // bytes of a head that is announced; larger ones are only fetched
 	maxTopics     = 1024                   // corpora that are gossiped about
 	gossipLook    = 250 * time.Millisecond // between looks whether a head of ours has changed
+	gossipSettle  = 2 * time.Second        // until peers know that a topic was joined
 	gossipRate    = 2                      // announcements a second that one peer may pass on …
 	gossipBurst   = 64                     // … and at once
 	gossipCheck   = 5 * time.Second        // for one announcement
@@ -60,6 +61,9 @@ type topic struct {
 	topic *pubsub.Topic
 	leave pubsub.RelayCancelFunc
 	size  uint64 // of the head that was announced last
+	// missed is when to ask for what was announced before peers knew that this
+	// node is in the topic; zero: not, or not again.
+	missed time.Time
 }
 
 func (p *Peer) openGossip() (*gossip, error) {
@@ -117,6 +121,7 @@ func (g *gossip) run() {
 				g.attend(c)
 			}
 		}
+		g.askForMissed(time.Now())
 		select {
 		case <-g.peer.ctx.Done():
 			return
@@ -136,6 +141,9 @@ func (g *gossip) attend(c corpus.Info) {
 			return
 		}
 		t.size = c.Size // it is not news
+		if !c.Own {
+			t.missed = time.Now().Add(gossipSettle)
+		}
 		g.topics[c.Origin] = t
 		return
 	}
@@ -149,6 +157,24 @@ func (g *gossip) attend(c corpus.Info) {
 	t.size = c.Size
 	if err := t.topic.Publish(g.peer.ctx, note); err != nil && g.peer.ctx.Err() == nil {
 		g.peer.log.Debug("head not announced", "corpus", c.Origin, "error", err)
+	}
+}
+
+// askForMissed has the connected peers asked for their heads once after topics
+// were joined: what was announced between the sync of a corpus and the moment at
+// which its peers knew of the new member was not heard, and is not said again.
+func (g *gossip) askForMissed(now time.Time) {
+	due := false
+	for _, t := range g.topics {
+		if !t.missed.IsZero() && now.After(t.missed) {
+			t.missed, due = time.Time{}, true
+		}
+	}
+	if !due || g.peer.cfg.Missed == nil {
+		return
+	}
+	for _, p := range g.peer.Peers() {
+		g.peer.cfg.Missed(p.ID)
 	}
 }
 
