@@ -83,6 +83,7 @@ func (h *handler) serveFilter(ctx context.Context, out *reply, res resource) err
 }
 
 func (h *handler) serveFuse(ctx context.Context, out *reply, res resource, g *guest) error {
+	out.endTurn() // reading a filter is little work, and waiting for its memory may be long
 	release, err := h.guests.hold(ctx, g, int64(filter.MaxBytes))
 	if err != nil {
 		return err

@@ -2,6 +2,8 @@ package peer
 
 import (
 	"context"
+	"log/slog"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -77,5 +79,35 @@ func TestTurnsAreSharedEvenly(t *testing.T) {
 		if ts.free != 2 || len(ts.waiting) != 0 {
 			t.Errorf("%d turns are free and %d guests wait at the end", ts.free, len(ts.waiting))
 		}
+	})
+}
+
+// Memory is held until a guest has read what it was sent. Who waits for it must
+// not keep others from their turns.
+func TestAGuestThatWaitsForMemoryHasNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(nil, nil, ServeConfig{}, slog.New(slog.DiscardHandler))
+		h.turns = &turns{free: 1}
+		slow := h.guests.enter("slow")
+		release, err := h.guests.hold(t.Context(), slow, h.guests.cfg.PeerBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		ctx, stop := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			out := newReply(ctx, httptest.NewRecorder())
+			defer out.endTurn()
+			if err := h.serve(httptest.NewRequest("GET", "/", nil).WithContext(ctx), out, resource{kind: kindFuse}, slow); err == nil {
+				t.Error("it was served without memory")
+			}
+		})
+		synctest.Wait()
+		if h.turns.free != 1 {
+			t.Error("it has the only turn")
+		}
+		stop()
+		waiting.Wait()
 	})
 }
