@@ -32,7 +32,8 @@ func (n *Node) startIndexing() {
 	n.wakeIndexer()
 }
 
-// wakeIndexer has it look again. It never blocks.
+// wakeIndexer has it look again. It never blocks, and after stopIndexing it does
+// nothing: a call that was cut off may end after its node.
 func (n *Node) wakeIndexer() {
 	select {
 	case n.indexer.wake <- struct{}{}:
@@ -45,6 +46,5 @@ func (n *Node) stopIndexing() {
 	if n.indexer != nil {
 		n.indexer.end()
 		n.indexer.done.Wait()
-		n.indexer = nil
 	}
 }
