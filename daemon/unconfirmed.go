@@ -55,7 +55,7 @@ func (n *Node) confirm(info corpus.Info) error {
 		return nil
 	}
 	if err == nil {
-		n.log.Info("a restored corpus is as its followers have it, and goes on", "corpus", info.Origin, "records", info.Size)
+		n.log.Info("a restored corpus is confirmed and goes on", "corpus", info.Origin, "records", info.Size)
 		err = shard.SyncFolder(n.home.Keys())
 	}
 	return err

@@ -1,6 +1,6 @@
 // Package links finds where a page leads.
 //
-// One pass of the HTML tokenizer collects the addresses in <a>, <area>,
+// One pass of a tag scanner collects the addresses in <a>, <area>,
 // <iframe>, <frame>, <link rel=next|prev|alternate|canonical> and meta
 // refresh, resolves them against <base href> or the page's own address, and
 // reads what the page and the server ask of robots. The package guarantees
