@@ -159,15 +159,7 @@ func TestACorpusInAGoogleBucketIsFollowedOverHTTP(t *testing.T) {
 	if res := h.publish(b, true); res.Before != 0 || res.Size != 300 {
 		t.Errorf("publish = %+v", res)
 	}
-	h.add("b", 10)
-	to := &recorded{Target: b, left: -1}
-	if res := h.publish(to, false); res.Before != 300 || res.Files != 5 || !strings.HasSuffix(to.puts[4], "/checkpoint") {
-		t.Errorf("10 new records = %+v, wrote %q", res, to.puts)
-	}
-	size, n, err := follow(t, url+"/corpora/some/where/arborist/v1/", "main")
-	if err != nil || size != 310 || n != 310 {
-		t.Errorf("sync: %d records, %d documents, %v", size, n, err)
-	}
+	wantFollowedFrom(t, h, b, url)
 	at := "some/where/arborist/v1/" + h.origin()
 	if got := fake.headers[at+"/checkpoint"]; got != "no-cache" {
 		t.Errorf("the checkpoint's cache control is %q", got)

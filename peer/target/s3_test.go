@@ -41,15 +41,7 @@ func TestACorpusInABucketIsFollowedOverHTTP(t *testing.T) {
 	if res := h.publish(b, false); res.Before != 0 || res.Size != 300 {
 		t.Errorf("publish = %+v", res)
 	}
-	h.add("b", 10)
-	to := &recorded{Target: b, left: -1}
-	if res := h.publish(to, false); res.Before != 300 || res.Files != 5 || !strings.HasSuffix(to.puts[4], "/checkpoint") {
-		t.Errorf("10 new records = %+v, wrote %q", res, to.puts)
-	}
-	size, n, err := follow(t, url+"/corpora/some/where/arborist/v1/", "main")
-	if err != nil || size != 310 || n != 310 {
-		t.Errorf("sync: %d records, %d documents, %v", size, n, err)
-	}
+	wantFollowedFrom(t, h, b, url)
 	if _, err := b.Size(t.Context(), "nowhere"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is not there = %v", err)
 	}

@@ -386,6 +386,21 @@ func TestATargetTellsAnOldCopyOfItself(t *testing.T) {
 	}
 }
 
+// wantFollowedFrom adds 10 documents to the 300 that a bucket has, publishes them
+// there, and follows the corpus from the bucket's address.
+func wantFollowedFrom(t *testing.T, h *home, bucket peer.Target, url string) {
+	t.Helper()
+	h.add("b", 10)
+	to := &recorded{Target: bucket, left: -1}
+	if res := h.publish(to, false); res.Before != 300 || res.Files != 5 || !strings.HasSuffix(to.puts[4], "/checkpoint") {
+		t.Errorf("10 new records = %+v, wrote %q", res, to.puts)
+	}
+	size, n, err := follow(t, url+"/corpora/some/where/arborist/v1/", "main")
+	if err != nil || size != 310 || n != 310 {
+		t.Errorf("sync: %d records, %d documents, %v", size, n, err)
+	}
+}
+
 func mustRoot(t testing.TB, dir string) *os.Root {
 	t.Helper()
 	r, err := os.OpenRoot(dir)
