@@ -256,3 +256,21 @@ func TestPendingDocumentsThatCountAreDamage(t *testing.T) {
 		}
 	}
 }
+
+// A step of indexing says truly what it has left, or the rest would wait for the
+// next start.
+func TestIndexingGoesOnUntilNothingIsLeft(t *testing.T) {
+	s, entries := newShared(t, 1), generated(t, 5)
+	if _, err := s.Store(t.Context(), entries); err != nil {
+		t.Fatal(err)
+	}
+	pending, err := s.Pending(t.Context())
+	if err != nil || pending < 2 {
+		t.Fatalf("%d documents are pending, %v", pending, err)
+	}
+	for want := pending - 1; want >= 0; want-- {
+		if left, err := s.files[0].indexSome(t.Context(), 1); err != nil || left != want {
+			t.Fatalf("%d are left after a step of one document, want %d, %v", left, want, err)
+		}
+	}
+}
