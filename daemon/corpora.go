@@ -113,6 +113,7 @@ func (n *Node) ListCorpora(ctx context.Context) (api.CorporaResult, error) {
 		if err != nil {
 			return api.CorporaResult{}, err
 		}
+		info.Problem = n.corpusProblem(c, frozenBy(info))
 		res.Corpora = append(res.Corpora, info)
 	}
 	return res, nil
@@ -140,9 +141,23 @@ func (n *Node) CorpusKey(ctx context.Context, name string) (api.CorpusKeyResult,
 func (n *Node) lookupCorpus(ctx context.Context, name string) (corpus.Info, error) {
 	info, err := n.shared.Corpora().Lookup(ctx, name)
 	if errors.Is(err, corpus.ErrNotFound) {
-		return info, api.NewError(api.CodeNotFound, fmt.Errorf("no corpus %q on this node", name), "see which there are: arborist corpus list")
+		return info, api.NewError(api.CodeNotFound, fmt.Errorf("no corpus %q on this node", name), n.namedSo(ctx, name))
 	}
 	return info, explain(err)
+}
+
+// namedSo is the next step for whoever asked for a corpus that is not here. The
+// short name of a followed corpus names nothing, since others can have the same.
+func (n *Node) namedSo(ctx context.Context, name string) string {
+	all, err := n.shared.Corpora().List(ctx)
+	if err == nil {
+		for _, c := range all {
+			if !c.Own && c.Name == name && !left(c) {
+				return "a followed corpus is named by its origin: " + c.Origin
+			}
+		}
+	}
+	return "see which there are: arborist corpus list"
 }
 
 func corpusInfo(c corpus.Info) api.CorpusInfo {

@@ -52,11 +52,12 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		if err != nil {
 			return res, err
 		}
+		info.Problem = n.corpusProblem(c, frozenBy(info))
 		res.Corpora = append(res.Corpora, info)
 		res.Problems = append(res.Problems, evidenceProblems(info)...)
 		res.Problems = append(res.Problems, replacedProblems(info, c.Frozen)...)
-		if problem := n.corpusProblem(c, frozenBy(info)); problem != "" {
-			res.Problems = append(res.Problems, problem)
+		if info.Problem != "" {
+			res.Problems = append(res.Problems, info.Problem)
 		}
 	}
 	id, err := n.PeerID(ctx)

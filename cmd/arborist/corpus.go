@@ -35,7 +35,7 @@ func (a *app) corpusListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.emit(res, func(l *lines) { printCorpora(l, res.Corpora) })
+				return a.emit(res, func(l *lines) { printOurs(l, res.Corpora) })
 			})
 		},
 	}
@@ -66,7 +66,7 @@ func (a *app) corpusShowCommand() *cobra.Command {
 				for _, c := range res.Corpora {
 					if c.Origin == words[0] || c.Own && c.Name == words[0] {
 						return a.emit(c, func(l *lines) {
-							printCorpora(l, []api.CorpusInfo{c})
+							printOurs(l, []api.CorpusInfo{c})
 							l.printf("  key      %s", c.Key)
 							for _, k := range c.ReplacedKeys {
 								l.printf("  replaced %s", k)
@@ -100,6 +100,17 @@ func (a *app) corpusCreateCommand() *cobra.Command {
 				return a.emit(res, func(l *lines) { printCorpora(l, []api.CorpusInfo{res}) })
 			})
 		},
+	}
+}
+
+// printOurs prints corpora with what keeps any from going on; status has these
+// among its own problems.
+func printOurs(l *lines, corpora []api.CorpusInfo) {
+	printCorpora(l, corpora)
+	for _, c := range corpora {
+		if c.Problem != "" {
+			l.printf("  problem: %s", c.Problem)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,7 +154,7 @@ func TestEveryFileIsNamedInItsError(t *testing.T) {
 	const file = "FILE"
 	for _, row := range []struct {
 		args                     []string
-		none, isFolder, isBadOne int // exit codes where nothing, a folder, garbage is there; -1: not asked
+		none, isFolder, isBadOne int // exit codes where nothing, a folder, garbage is there; -1: not asked (it is written then)
 	}{
 		{[]string{"verify", file}, 1, 1, 4},
 		{[]string{"verify", file, "--key", key}, 1, 1, 4},
@@ -161,6 +162,7 @@ func TestEveryFileIsNamedInItsError(t *testing.T) {
 		{[]string{"verify", proof, "--key", key, "--rotations", file}, 1, 1, 4},
 		{[]string{"verify", "--evidence", file, "--key", key}, 1, 1, 4},
 		{[]string{"prove", root, "0", "-o", file}, 1, 2, -1},
+		{[]string{"prove", root, "0", "--text", file}, 1, 2, -1},
 		{[]string{"query", "granite", "--bundle", file}, 1, 2, -1},
 		{[]string{"corpus", "rotations", "main", "-o", file}, 1, 2, -1},
 		{[]string{"attach", file}, 1, -1, 4},
@@ -179,6 +181,11 @@ func TestEveryFileIsNamedInItsError(t *testing.T) {
 				}
 			}
 			wantError(t, home, args, is.exit, is.file)
+		}
+		if row.isBadOne < 0 { // what is written: "-" is no file
+			args := slices.Clone(row.args)
+			args[slices.Index(args, file)] = "-"
+			wantError(t, home, args, 2, `"-"`, "./-")
 		}
 	}
 	for _, args := range [][]string{

@@ -17,6 +17,9 @@ var errNotFile = errors.New("it is there and is no file")
 // checkOutput finds out, before any work is done or said, whether a file can
 // be written under this name. It leaves nothing behind.
 func checkOutput(name string) error {
+	if name == "-" {
+		return usage(errors.New(`no file can be written under the name "-"`), "leave the flag out where stdout is its default; ./- is a file of that name")
+	}
 	f, err := besides(name)
 	if err != nil {
 		return outputError(name, err)

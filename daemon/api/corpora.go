@@ -30,6 +30,8 @@ type CorpusInfo struct {
 	// Evidence is what is kept against its publisher, oldest first; see
 	// docs/formats.md.
 	Evidence []EvidenceInfo `json:"evidence,omitempty"`
+	// Problem says what keeps it from going on, if anything does, and the next step.
+	Problem string `json:"problem,omitempty"`
 }
 
 // CorpusAtRequest names a corpus, a size of its log and a page of what it
