@@ -55,11 +55,12 @@ type textbook struct {
 	Depth      *int     `json:"depth"`
 	MaxPages   int      `json:"max_pages"`
 	AllowHosts []string `json:"allow_hosts"`
+	Sitemap    string   `json:"sitemap"`
 }
 
 // ReadTextbooks reads a manifest: {"textbooks": [{"id", "title", "author",
-// "crawl_url", "depth", "max_pages", "allow_hosts"}…]}. Only id and crawl_url are
-// needed; a book without a depth has def.
+// "crawl_url", "depth", "max_pages", "allow_hosts", "sitemap"}…]}. Only id and
+// crawl_url are needed; a book without a depth has def.
 func ReadTextbooks(path string, def int) (sites []api.Site, err error) {
 	b, err := readSiteList(path)
 	if err != nil {
@@ -87,7 +88,7 @@ func ReadTextbooks(path string, def int) (sites []api.Site, err error) {
 			return nil, siteListError(path, fmt.Errorf("textbook %.100q: depth and max_pages are 0 or more", t.ID))
 		}
 		seen[t.ID] = true
-		s := api.Site{ID: t.ID, Title: t.Title, Author: t.Author, SeedURL: t.CrawlURL, Depth: def, MaxPages: t.MaxPages, AllowHost: t.AllowHosts}
+		s := api.Site{ID: t.ID, Title: t.Title, Author: t.Author, SeedURL: t.CrawlURL, Depth: def, MaxPages: t.MaxPages, AllowHost: t.AllowHosts, Sitemap: t.Sitemap}
 		if t.Depth != nil {
 			s.Depth = *t.Depth
 		}

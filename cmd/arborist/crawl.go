@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"arborist/daemon/api"
 )
@@ -50,7 +51,7 @@ db, which no peer can read.`,
 	numberVar(f, &req.MaxPages, "max-pages", 0, 0, math.MaxInt32, "stop after so many pages (0: no cap)")
 	f.StringVar(&req.Sitemap, "from-sitemap", "", "address of the site's sitemap, or of an index of them: its pages are crawled as though the seed linked to them")
 	f.StringVar(&req.Author, "author", "", "who wrote the pages (default: what each says in <meta name=author>)")
-	f.BoolVar(&req.Documents, "documents", false, "fetch links to document files too, where they can be read (.txt, .md); others are counted")
+	documentsVar(f, &req.Documents)
 	f.BoolVar(&req.Ingest, "ingest", false, "store the pages in the private crawl db")
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
 	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
@@ -60,6 +61,11 @@ db, which no peer can read.`,
 	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium (each page rendered), auto (rendered where a page is an empty shell) or hosted (by a service, which learns the URLs); default: config.toml, else http")
 	f.BoolVar(&req.Resume, "resume", false, "go on with a crawl that was cut short")
 	return cmd
+}
+
+// documentsVar adds the flag that brings in document files.
+func documentsVar(f *pflag.FlagSet, to *bool) {
+	f.BoolVar(to, "documents", false, "fetch links to document files too, where they can be read (.txt, .md); others are counted")
 }
 
 // crawl runs the crawl. A URL list is printed as it grows.

@@ -141,6 +141,7 @@ func testSite(t *testing.T) string {
 		"/secret/x":     `<p>never fetched</p>`,
 		"/empty":        "",
 		"/flaky":        `<title>Flaky</title><p>Links to a page that is down.</p><a href="/down">down</a> <a href="/notes.txt">notes</a> <a href="/plan.pdf">plan</a>`,
+		"/shelf":        `<title>Shelf</title><p>Where the notes are.</p><a href="/notes.txt">notes</a>`,
 		"/notes.txt":    "The feldspar is in the notes.",
 		"/binary":       "\x7fELF\x00\x01\x02",
 		"/secret/start": `<p>never fetched</p>`,

@@ -49,7 +49,7 @@ func (a *app) crawlTextbooksCommand() *cobra.Command {
 		Use:   "crawl-textbooks MANIFEST [--id ID]… [--stats]",
 		Short: "Crawl the textbooks of a manifest, into the private crawl db",
 		Long: `Crawl the textbooks that a manifest lists, each within its own bounds:
-{"textbooks": [{"id", "title", "author", "crawl_url", "depth", "max_pages", "allow_hosts"}…]}.
+{"textbooks": [{"id", "title", "author", "crawl_url", "depth", "max_pages", "allow_hosts", "sitemap"}…]}.
 With --id those alone; with --stats nothing is crawled, and what is stored of each is
 counted.`,
 		Example: "  arborist crawl-textbooks textbooks.json --id sicp",
@@ -102,6 +102,7 @@ func chosen(all []api.Site, ids []string) (sites []api.Site, err error) {
 
 func sitesFlags(f *pflag.FlagSet, req *api.CrawlSitesRequest) {
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
+	documentsVar(f, &req.Documents)
 	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
 	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium, auto or hosted, as for crawl")

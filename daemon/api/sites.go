@@ -21,17 +21,19 @@ type Site struct {
 	Depth     int      `json:"depth"`
 	MaxPages  int      `json:"max_pages"` // 0: no cap
 	AllowHost []string `json:"allow_host,omitempty"`
+	Sitemap   string   `json:"from_sitemap,omitempty"` // as in [CrawlRequest]
 }
 
 // CrawlSitesRequest says how; see [CrawlRequest].
 type CrawlSitesRequest struct {
-	Sites    []Site   `json:"sites"`
-	Ingest   bool     `json:"ingest"`
-	Fast     bool     `json:"fast"`
-	Resume   bool     `json:"resume,omitempty"`
-	AllowNet []string `json:"allow_net,omitempty"`
-	Fetcher  string   `json:"fetcher,omitempty"`
-	RPS      float64  `json:"rps,omitempty"`
+	Sites     []Site   `json:"sites"`
+	Ingest    bool     `json:"ingest"`
+	Fast      bool     `json:"fast"`
+	Documents bool     `json:"documents,omitempty"`
+	Resume    bool     `json:"resume,omitempty"`
+	AllowNet  []string `json:"allow_net,omitempty"`
+	Fetcher   string   `json:"fetcher,omitempty"`
+	RPS       float64  `json:"rps,omitempty"`
 }
 
 // CrawlSitesResult has one result for each site, in their order.
