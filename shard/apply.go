@@ -33,6 +33,7 @@ type applier struct {
 	when    indexing // of what is stored
 	codec   *codec
 	index   *indexer
+	text    storedText // that was read last
 	origins map[string]int64
 }
 
@@ -214,19 +215,22 @@ func (a *applier) setVisible(root document.Root, visible bool) error {
 	if err != nil || row.visible == visible || current != visible || row.id >= a.indexed {
 		return err
 	}
-	text, err := a.codec.readText(background, a.tx, row)
-	if err != nil {
+	if err := a.readStored(row); err != nil {
 		return err
 	}
-	d, err := document.Verify(row.header, text)
-	if err != nil {
-		return corrupt("document %s: %w", root, err)
+	return a.setVisibleAs(row, &a.text, words, visible)
+}
+
+// readStored reads the text of a document and verifies it.
+func (a *applier) readStored(row docRow) error {
+	if err := a.codec.readText(background, a.tx, row, &a.text); err != nil {
+		return err
 	}
-	return a.setVisibleAs(row, d, words, visible)
+	return a.text.verify(row.header)
 }
 
 // setVisibleAs is setVisible for a document that was read.
-func (a *applier) setVisibleAs(row docRow, d *document.Document, words int64, visible bool) error {
+func (a *applier) setVisibleAs(row docRow, d chunked, words int64, visible bool) error {
 	if err := a.index.count(d, visible); err != nil {
 		return err
 	}

@@ -346,8 +346,8 @@ func reindex(t testing.TB, path string, texts map[int64]string) {
 			must(nil, err)
 			text = string(p.Text)
 		}
-		tokenizer.Each([]byte(text), func(term []byte, _, _ int) { b.Term(term) })
-		must(db.Exec("UPDATE documents SET words = words + ? WHERE id = (SELECT max(id) FROM documents WHERE id <= ?)", b.EndPassage(), id))
+		words := b.Add(tokenizer.Numbers(nil, []byte(text), &b))
+		must(db.Exec("UPDATE documents SET words = words + ? WHERE id = (SELECT max(id) FROM documents WHERE id <= ?)", words, id))
 	}
 	s, err := b.Write(func(row int64, data []byte) error {
 		_, err := db.Exec("INSERT INTO postings VALUES (?, ?)", row, data)

@@ -143,13 +143,14 @@ func damagedIndex(err error) error {
 
 // An indexer writes the index within one transaction of one file.
 type indexer struct {
-	tx     *sql.Tx
-	state  *state
-	words  words.Tokenizer
-	first  int64 // id of the first chunk in added
-	added  index.Builder
-	counts [2]index.Builder // of documents that were hidden, and shown again
-	insert *sql.Stmt
+	tx      *sql.Tx
+	state   *state
+	words   words.Tokenizer
+	first   int64 // id of the first chunk in added
+	added   index.Builder
+	counts  [2]index.Builder // of documents that were hidden, and shown again
+	numbers []uint32         // of the words of a chunk
+	insert  *sql.Stmt
 }
 
 // begin makes the indexer ready for a transaction.
@@ -160,15 +161,21 @@ func (x *indexer) begin(tx *sql.Tx, s *state) {
 	x.counts[1].Reset()
 }
 
+// A chunked is text in chunks: a [document.Document], or what is stored of one.
+type chunked interface {
+	Chunks() int
+	Chunk(i int) []byte
+}
+
 // add adds the chunks of a document, whose id is behind those of all others in
 // the index, and returns the number of words.
-func (x *indexer) add(id int64, chunks int, chunk func(int) []byte) (total int64, err error) {
-	for i := range chunks {
+func (x *indexer) add(id int64, d chunked) (total int64, err error) {
+	for i := range d.Chunks() {
 		if x.added.Passages() == 0 {
 			x.first = id + int64(i)
 		}
-		x.words.Feed(chunk(i), &x.added)
-		total += int64(x.added.EndPassage())
+		x.numbers = x.words.Numbers(x.numbers[:0], d.Chunk(i), &x.added)
+		total += int64(x.added.Add(x.numbers))
 		if x.added.Full() {
 			if err := x.flush(); err != nil {
 				return 0, err
@@ -179,15 +186,16 @@ func (x *indexer) add(id int64, chunks int, chunk func(int) []byte) (total int64
 }
 
 // count takes the chunks of a document out of what the index counts, or back in.
-func (x *indexer) count(d *document.Document, in bool) error {
+func (x *indexer) count(d chunked, in bool) error {
 	sign := 0
 	if in {
 		sign = 1
 	}
 	b := &x.counts[sign]
 	for i := range d.Chunks() {
-		x.words.Each(d.Chunk(i), func(term []byte, _, _ int) { b.Term(term) })
-		b.EndPassage()
+		x.numbers = x.numbers[:0]
+		x.words.Each(d.Chunk(i), func(term []byte, _, _ int) { x.numbers = append(x.numbers, b.Number(term)) })
+		b.Add(x.numbers)
 		if b.Full() {
 			if err := x.flushCounts(sign); err != nil {
 				return err

@@ -154,18 +154,18 @@ func (a *applier) indexNew(id int64, d *document.Document) (words int64, err err
 	if err := a.catchUp(background, 1<<62); err != nil {
 		return 0, err
 	}
-	return a.indexNext(id, d.Chunks(), d.Chunk, true)
+	return a.indexNext(id, d, true)
 }
 
 // indexNext adds the chunks of the next document to the index and the counters.
-func (a *applier) indexNext(id int64, chunks int, chunk func(int) []byte, visible bool) (words int64, err error) {
-	if words, err = a.index.add(id, chunks, chunk); err != nil {
+func (a *applier) indexNext(id int64, d chunked, visible bool) (words int64, err error) {
+	if words, err = a.index.add(id, d); err != nil {
 		return 0, err
 	}
-	a.indexed = id + int64(chunks)
+	a.indexed = id + int64(d.Chunks())
 	a.state.allWords += words
 	if visible {
-		a.state.passages += int64(chunks)
+		a.state.passages += int64(d.Chunks())
 		a.state.words += words
 	}
 	return words, nil
@@ -199,24 +199,30 @@ func (a *applier) catchUp(ctx context.Context, bytes uint64) error {
 // indexPending brings one pending document into the index. One whose text is
 // damaged keeps its place there without words: it must not hold up the others.
 func (a *applier) indexPending(row docRow, current bool) error {
-	chunks, chunk := int(row.header.Chunks), func(int) []byte { return nil }
-	d, err := a.file.readDocument(background, a.tx, row)
-	switch {
+	var d chunked = &a.text
+	switch err := a.readStored(row); {
 	case isCorrupt(err):
 		a.file.meet(err)
+		d = lost(row.header.Chunks)
 	case err != nil:
 		return err
-	default:
-		chunk = d.Chunk
-		if !current {
-			if err := a.index.count(d, false); err != nil {
-				return err
-			}
+	case !current:
+		if err := a.index.count(d, false); err != nil {
+			return err
 		}
 	}
-	words, err := a.indexNext(row.id, chunks, chunk, current)
+	words, err := a.indexNext(row.id, d, current)
 	if err != nil {
 		return err
 	}
 	return a.exec("UPDATE documents SET words = ?, visible = ?, changed = ? WHERE id = ?", words, current, a.state.generation, row.id)
 }
+
+// A lost is so many chunks without text.
+type lost int
+
+// Chunks returns their number.
+func (l lost) Chunks() int { return int(l) }
+
+// Chunk returns no text.
+func (l lost) Chunk(int) []byte { return nil }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -259,6 +260,22 @@ func TestPendingDocumentsThatCountAreDamage(t *testing.T) {
 
 // A step of indexing says truly what it has left, or the rest would wait for the
 // next start.
+func TestLongDocumentIsIndexedToItsEnd(t *testing.T) {
+	s := newShared(t, 1)
+	long := entry(t, "test:long", strings.Repeat("A line that is in no way new.\n", 3*maxFrame/30)+"The last word is quagga.\n")
+	if _, err := s.Store(t.Context(), []document.Entry{long}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Index(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Search(t.Context(), Query{Text: "quagga"})
+	if err != nil || len(r.Hits) != 1 || r.Hits[0].Index != uint64(long.Document.Chunks()-1) {
+		t.Errorf("%d hits, %v; want one in the last chunk", len(r.Hits), err)
+	}
+	mustCheck(t, s)
+}
+
 func TestIndexingGoesOnUntilNothingIsLeft(t *testing.T) {
 	s, entries := newShared(t, 1), generated(t, 5)
 	if _, err := s.Store(t.Context(), entries); err != nil {

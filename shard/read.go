@@ -86,11 +86,11 @@ func (f *File) Document(ctx context.Context, root document.Root) (d *document.Do
 }
 
 func (f *File) readDocument(ctx context.Context, tx *sql.Tx, row docRow) (*document.Document, error) {
-	text, err := f.codec.readText(ctx, tx, row)
-	if err != nil {
+	var stored storedText
+	if err := f.codec.readText(ctx, tx, row, &stored); err != nil {
 		return nil, err
 	}
-	d, err := document.Verify(row.header, text)
+	d, err := document.Verify(row.header, stored.text)
 	if err != nil {
 		return nil, corrupt("document %s: %w", row.header.Root, err)
 	}

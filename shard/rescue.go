@@ -135,8 +135,9 @@ func (r *rescue) rawText(first, end int64) (text []byte) {
 		if rows.Scan(&data) != nil {
 			break
 		}
-		if part, _, err := r.file.codec.decode(nil, data); err == nil {
-			data = part
+		var frame storedText
+		if r.file.codec.decode(&frame, data) == nil {
+			data = frame.text
 		}
 		text = append(text, data...)
 	}

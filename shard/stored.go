@@ -107,27 +107,23 @@ func (r *storedReader) read(ctx context.Context) error {
 // frame takes the next frame of a document.
 func (r *storedReader) frame(doc *Stored, key int, offset int64, data []byte) error {
 	root := r.headers[r.at[key]].Root
-	text, ends, err := r.file.codec.decode(r.text[:0], data)
-	if err != nil {
+	frame := storedText{text: r.text[:0]}
+	if err := r.file.codec.decode(&frame, data); err != nil {
 		return fmt.Errorf("document %s: %w", root, err)
 	}
 	if offset != int64(len(r.leaves[key])) {
 		return corrupt("document %s: a frame starts at chunk %d, want %d", root, offset, len(r.leaves[key]))
 	}
-	from := 0
-	for _, end := range ends {
-		r.leaves[key] = append(r.leaves[key], merkle.LeafHash(text[from:end]))
-		from = end
+	for i := range frame.Chunks() {
+		r.leaves[key] = append(r.leaves[key], merkle.LeafHash(frame.Chunk(i)))
 	}
-	if r.sizes[key] += uint64(len(text)); r.sizes[key] > r.headers[r.at[key]].Bytes {
+	if r.sizes[key] += uint64(len(frame.text)); r.sizes[key] > r.headers[r.at[key]].Bytes {
 		return corrupt("document %s is longer than its header says", root)
 	}
-	part := text
+	part := frame.text
 	if r.compressed {
-		if part, err = r.file.codec.zstdOf(data, len(ends), text); err != nil {
-			return err
-		}
-		r.text = text
+		part = r.file.codec.zstdOf(data, frame.Chunks(), frame.text)
+		r.text = frame.text
 	}
 	doc.Parts = append(doc.Parts, part)
 	return nil
@@ -159,7 +155,7 @@ func (r *storedReader) check(ctx context.Context, key int) error {
 
 // zstdOf returns the zstd frame of a stored frame that was decoded to a text of
 // so many chunks.
-func (c *codec) zstdOf(data []byte, chunks int, text []byte) ([]byte, error) {
+func (c *codec) zstdOf(data []byte, chunks int, text []byte) []byte {
 	// The number of chunks and the length of each come first; none can be
 	// missing, since they were decoded.
 	for range chunks + 1 {
@@ -169,7 +165,7 @@ func (c *codec) zstdOf(data []byte, chunks int, text []byte) ([]byte, error) {
 		data = data[1:]
 	}
 	if data[0] == 1 {
-		return data[1:], nil
+		return data[1:]
 	}
-	return c.enc.EncodeAll(text, nil), nil
+	return c.enc.EncodeAll(text, nil)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"arborist/document"
+	"arborist/merkle"
 )
 
 // Text is stored in frames of several chunks: alone, a chunk is too short to
@@ -73,11 +74,41 @@ func (c *codec) encode(lengths []int, text []byte) ([]byte, error) {
 	return b, nil
 }
 
-// decode returns the text of a frame, in dst where that has room, and where each
-// of its chunks ends.
-func (c *codec) decode(dst, data []byte) (text []byte, ends []int, err error) {
+// A storedText is text in the chunks that it is stored in.
+type storedText struct {
+	text []byte
+	ends []int // of chunks in text
+}
+
+// Chunks returns the number of chunks.
+func (s *storedText) Chunks() int { return len(s.ends) }
+
+// Chunk returns a chunk.
+func (s *storedText) Chunk(i int) []byte {
+	if i == 0 {
+		return s.text[:s.ends[0]]
+	}
+	return s.text[s.ends[i-1]:s.ends[i]]
+}
+
+// verify hashes the chunks against the root of their document. Nothing is stored
+// under a root but canonical text, cut by the rule, so text that gives it in the
+// chunks that it is stored in is that text.
+func (s *storedText) verify(h document.Header) error {
+	leaves := make([]merkle.Hash, s.Chunks())
+	for i := range leaves {
+		leaves[i] = merkle.LeafHash(s.Chunk(i))
+	}
+	if uint64(len(leaves)) != h.Chunks || uint64(len(s.text)) != h.Bytes || merkle.Root(leaves) != h.Root.Hash() {
+		return corrupt("document %s: its text does not hash to its root", h.Root)
+	}
+	return nil
+}
+
+// decode adds what a frame holds to a text. After an error the text is not to be used.
+func (c *codec) decode(to *storedText, data []byte) error {
 	if err := c.open(); err != nil {
-		return nil, nil, err
+		return err
 	}
 	take := func() uint64 {
 		v, n := binary.Uvarint(data)
@@ -89,28 +120,33 @@ func (c *codec) decode(dst, data []byte) (text []byte, ends []int, err error) {
 	}
 	n := take()
 	if n == 0 || n > frameChunks {
-		return nil, nil, corrupt("a frame of %d chunks", n)
+		return corrupt("a frame of %d chunks", n)
 	}
-	total := uint64(0)
+	before, total := len(to.text), uint64(0)
 	for range n {
 		length := take()
 		if total += length; length == 0 || length > maxFrame || total > maxFrame {
-			return nil, nil, corrupt("a frame with a chunk of %d bytes", length)
+			return corrupt("a frame with a chunk of %d bytes", length)
 		}
-		ends = append(ends, int(total))
+		to.ends = append(to.ends, before+int(total))
 	}
 	if len(data) == 0 || data[0] > 1 {
-		return nil, nil, corrupt("a frame of an unknown kind")
+		return corrupt("a frame of an unknown kind")
 	}
-	if text = data[1:]; data[0] == 1 {
-		if text, err = c.dec.DecodeAll(text, slices.Grow(dst, int(total))); err != nil {
-			return nil, nil, corrupt("a frame: %w", err)
+	text := data[1:]
+	if data[0] == 1 {
+		// The decoder's limit counts what stands in front, so nothing may.
+		to.text = slices.Grow(to.text, int(total))
+		var err error
+		if text, err = c.dec.DecodeAll(text, to.text[before:]); err != nil {
+			return corrupt("a frame: %w", err)
 		}
 	}
 	if uint64(len(text)) != total {
-		return nil, nil, corrupt("a frame of %d bytes holds %d", total, len(text))
+		return corrupt("a frame of %d bytes holds %d", total, len(text))
 	}
-	return text, ends, nil
+	to.text = append(to.text, text...)
+	return nil
 }
 
 // frames calls fn with each frame of a document.
@@ -139,57 +175,51 @@ func (c *codec) frames(d *document.Document, fn func(first int, data []byte) err
 	return nil
 }
 
-// readText returns the whole text of a document and how many chunks it is
-// stored in, unproven.
-func (c *codec) readText(ctx context.Context, tx *sql.Tx, row docRow) ([]byte, error) {
+// readText reads the whole text of a document, unproven, in place of what into
+// holds.
+func (c *codec) readText(ctx context.Context, tx *sql.Tx, row docRow, into *storedText) error {
 	rows, err := tx.QueryContext(ctx, "SELECT id, data FROM texts WHERE id >= ? AND id < ? ORDER BY id", row.id, row.end())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	text := make([]byte, 0, min(row.header.Bytes, maxFrame))
-	next := row.id
+	into.text = slices.Grow(into.text[:0], int(min(row.header.Bytes, maxFrame)))
+	into.ends = into.ends[:0]
 	for rows.Next() {
 		var id int64
 		var data sql.RawBytes
 		if err := rows.Scan(&id, &data); err != nil {
-			return nil, err
+			return err
 		}
-		part, ends, err := c.decode(nil, data)
-		if err != nil {
-			return nil, corrupt("document %s: %w", row.header.Root, err)
+		if next := row.id + int64(len(into.ends)); id != next {
+			return corrupt("document %s: a frame starts at chunk %d, want %d", row.header.Root, id-row.id, next-row.id)
 		}
-		if id != next {
-			return nil, corrupt("document %s: a frame starts at chunk %d, want %d", row.header.Root, id-row.id, next-row.id)
+		if err := c.decode(into, data); err != nil {
+			return corrupt("document %s: %w", row.header.Root, err)
 		}
-		next += int64(len(ends))
-		if text = append(text, part...); uint64(len(text)) > row.header.Bytes {
-			return nil, corrupt("document %s is longer than its header says", row.header.Root)
+		if uint64(len(into.text)) > row.header.Bytes {
+			return corrupt("document %s is longer than its header says", row.header.Root)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	if next != row.end() {
-		return nil, corrupt("document %s: %d of %d chunks are stored", row.header.Root, next-row.id, row.header.Chunks)
+	if n := uint64(len(into.ends)); n != row.header.Chunks {
+		return corrupt("document %s: %d of %d chunks are stored", row.header.Root, n, row.header.Chunks)
 	}
-	return text, nil
+	return nil
 }
 
 // chunk returns one chunk of a document, unproven, from the frame that starts
 // with chunk id.
 func (c *codec) chunk(row docRow, index uint64, id int64, data []byte) ([]byte, error) {
-	text, ends, err := c.decode(nil, data)
-	if err != nil {
+	var frame storedText
+	if err := c.decode(&frame, data); err != nil {
 		return nil, fmt.Errorf("document %s: %w", row.header.Root, err)
 	}
 	i := row.id + int64(index) - id
-	if id < row.id || i >= int64(len(ends)) {
+	if id < row.id || i >= int64(frame.Chunks()) {
 		return nil, corrupt("document %s lacks chunk %d", row.header.Root, index)
 	}
-	from := 0
-	if i > 0 {
-		from = ends[i-1]
-	}
-	return text[from:ends[i]], nil
+	return frame.Chunk(int(i)), nil
 }

@@ -13,21 +13,19 @@ func TestFramesGiveBackTheirChunks(t *testing.T) {
 		d := newDocument(t, text)
 		next := 0
 		err := c.frames(d, func(first int, data []byte) error {
-			text, ends, err := c.decode(nil, data)
-			if err != nil {
+			var frame storedText
+			if err := c.decode(&frame, data); err != nil {
 				return err
 			}
-			if first != next || len(ends) == 0 || len(ends) > frameChunks {
-				t.Errorf("a frame of %d chunks from %d on, want from %d", len(ends), first, next)
+			if n := frame.Chunks(); first != next || n == 0 || n > frameChunks {
+				t.Errorf("a frame of %d chunks from %d on, want from %d", n, first, next)
 			}
-			from := 0
-			for i, end := range ends {
-				if !bytes.Equal(text[from:end], d.Chunk(first+i)) {
+			for i := range frame.Chunks() {
+				if !bytes.Equal(frame.Chunk(i), d.Chunk(first+i)) {
 					t.Errorf("chunk %d differs", first+i)
 				}
-				from = end
 			}
-			next += len(ends)
+			next += frame.Chunks()
 			return nil
 		})
 		if err != nil || next != d.Chunks() {
@@ -52,13 +50,14 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Add([]byte("\x01\xff\xff\x3f\x01\x28\xb5\x2f\xfd\x84"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, ends, err := c.decode(nil, data)
-		if err != nil {
+		var frame storedText
+		if err := c.decode(&frame, data); err != nil {
 			if !errors.Is(err, ErrCorrupt) {
 				t.Fatal(err)
 			}
 			return
 		}
+		text, ends := frame.text, frame.ends
 		if len(ends) == 0 || ends[len(ends)-1] != len(text) || len(text) > maxFrame {
 			t.Fatalf("%d bytes, ends %v", len(text), ends)
 		}

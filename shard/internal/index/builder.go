@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// maxOccurrences is how many words a [Builder] should hold at most: at 12 bytes
-// each, and as much again while it writes.
-const maxOccurrences = 1 << 20
+// maxWordsHeld is how many words a [Builder] should hold at most: at 4 bytes
+// each, and 8 more while it writes.
+const maxWordsHeld = 1 << 20
 
 // A Builder inverts passages in memory. The zero Builder is ready for use, and
 // again after Write.
@@ -16,21 +16,24 @@ type Builder struct {
 	ids     map[string]uint32
 	edition uint64 // of ids: grows when they are given anew
 	terms   []string
-	count   []uint32     // occurrences of each term; while they are sorted, where its next one goes
-	used    []uint32     // terms with occurrences
-	words   []occurrence // of all passages, in their order
-	sorted  []occurrence // the same by term
+	words   []uint32 // of all passages, in their order: numbers of terms
 	lengths []byte
-	length  uint32 // of the passage that is being added
 	list    encoder
+
+	// While the words are sorted:
+	count  []uint32 // occurrences of each term, then where its next one goes
+	used   []uint32 // terms with occurrences
+	places []place  // of the words, by term
 }
 
-// An occurrence is a term at a place.
-type occurrence struct{ term, doc, pos uint32 }
+// A place is where a word stands.
+type place struct {
+	passage uint32
+	pos     uint16
+}
 
-// Term adds the next word of the passage and returns its number. Words beyond
-// what a passage can have are left out, and so are words too long to be terms.
-func (b *Builder) Term(term []byte) (number uint32) {
+// Number returns the number of a term, while Numbering is the same.
+func (b *Builder) Number(term []byte) uint32 {
 	if len(term) > MaxTerm || len(term) == 0 {
 		return noTerm
 	}
@@ -43,39 +46,29 @@ func (b *Builder) Term(term []byte) (number uint32) {
 		s := string(term)
 		b.ids[s] = id
 		b.terms = append(b.terms, s)
-		b.count = append(b.count, 0)
 	}
-	b.Again(id)
 	return id
 }
 
 // noTerm is the number of what is no term.
 const noTerm = 1<<32 - 1
 
-// Again adds a word by the number that Term gave it, while Numbering is the same.
-func (b *Builder) Again(number uint32) {
-	if b.length == maxWords || number == noTerm {
-		return
-	}
-	if b.count[number] == 0 {
-		b.used = append(b.used, number)
-	}
-	b.count[number]++
-	if len(b.words) == cap(b.words) {
-		b.words = slices.Grow(b.words, max(len(b.words), 1<<16))
-	}
-	b.words = append(b.words, occurrence{number, uint32(b.Passages()), b.length})
-	b.length++
-}
-
 // Numbering names the numbers of terms: another name, other numbers.
 func (b *Builder) Numbering() uint64 { return b.edition }
 
-// EndPassage ends the passage and returns its length in words.
-func (b *Builder) EndPassage() (words int) {
-	words = int(b.length)
+// Add adds a passage, as the numbers of its words, and returns its length in
+// words. Words beyond what a passage can have are left out, and so are those too
+// long to be terms.
+func (b *Builder) Add(numbers []uint32) (words int) {
+	before := len(b.words)
+	for _, n := range numbers {
+		if n != noTerm {
+			b.words = append(b.words, n)
+		}
+	}
+	words = min(len(b.words)-before, maxWords)
+	b.words = b.words[:before+words]
 	b.lengths = binary.LittleEndian.AppendUint16(b.lengths, uint16(words))
-	b.length = 0
 	return words
 }
 
@@ -83,7 +76,7 @@ func (b *Builder) EndPassage() (words int) {
 func (b *Builder) Passages() int { return len(b.lengths) / 2 }
 
 // Full reports whether the passages should be written before more are added.
-func (b *Builder) Full() bool { return len(b.words) >= maxOccurrences }
+func (b *Builder) Full() bool { return len(b.words) >= maxWordsHeld }
 
 // Write writes the passages, of which the first gets the number first, as a
 // segment whose rows start at base, and forgets them. There must be at least one.
@@ -93,16 +86,16 @@ func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 	list := &b.list
 	from := 0
 	for i, id := range order {
-		words := b.sorted[from:ends[i]]
+		places := b.places[from:ends[i]]
 		from = ends[i]
 		list.reset(b.lengths)
-		for j := 0; j < len(words); {
-			doc, start, before := words[j].doc, j, uint32(0)
-			for ; j < len(words) && words[j].doc == doc; j++ {
-				list.pos = binary.AppendUvarint(list.pos, uint64(words[j].pos-before))
-				before = words[j].pos
+		for j := 0; j < len(places); {
+			passage, start, before := places[j].passage, j, uint16(0)
+			for ; j < len(places) && places[j].passage == passage; j++ {
+				list.pos = binary.AppendUvarint(list.pos, uint64(places[j].pos-before))
+				before = places[j].pos
 			}
-			list.posting(doc, uint32(j-start))
+			list.posting(passage, uint32(j-start))
 		}
 		list.endBlock()
 		if err := w.add([]byte(b.terms[id]), list); err != nil {
@@ -124,13 +117,13 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 	order, ends := b.sort()
 	from := 0
 	for i, id := range order {
-		words := b.sorted[from:ends[i]]
+		places := b.places[from:ends[i]]
 		from = ends[i]
 		e := entry{term: []byte(b.terms[id])}
 		last := uint32(1<<32 - 1)
-		for _, o := range words {
-			if o.doc != last {
-				e.sum.Passages, last = e.sum.Passages+sign, o.doc
+		for _, p := range places {
+			if p.passage != last {
+				e.sum.Passages, last = e.sum.Passages+sign, p.passage
 			}
 			e.sum.Times += sign
 		}
@@ -147,9 +140,18 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 	return Segment{Level: level, Counts: true, Base: base, Rows: rows}, nil
 }
 
-// sort brings the words into the order of terms, and those of one term into
-// that of passages. It returns the terms in order and where each one's words end.
+// sort brings the places of the words into the order of terms, and those of one
+// term into that of passages. It returns the terms in order and where each one's
+// places end.
 func (b *Builder) sort() (order []uint32, ends []int) {
+	b.count = slices.Grow(b.count[:0], len(b.terms))[:len(b.terms)]
+	clear(b.count)
+	for _, id := range b.words {
+		if b.count[id] == 0 {
+			b.used = append(b.used, id)
+		}
+		b.count[id]++
+	}
 	order = b.inOrder()
 	// A counting sort: every term knows where its words go.
 	ends = make([]int, len(order))
@@ -160,10 +162,15 @@ func (b *Builder) sort() (order []uint32, ends []int) {
 		sum += n
 		ends[i] = int(sum)
 	}
-	b.sorted = slices.Grow(b.sorted[:0], len(b.words))[:len(b.words)]
-	for _, o := range b.words {
-		b.sorted[b.count[o.term]] = o
-		b.count[o.term]++
+	b.places = slices.Grow(b.places[:0], len(b.words))[:len(b.words)]
+	words := b.words
+	for passage := range b.Passages() {
+		n := binary.LittleEndian.Uint16(b.lengths[2*passage:])
+		for pos, id := range words[:n] {
+			b.places[b.count[id]] = place{uint32(passage), uint16(pos)}
+			b.count[id]++
+		}
+		words = words[n:]
 	}
 	return order, ends
 }
@@ -196,22 +203,19 @@ func (b *Builder) inOrder() []uint32 {
 // A Builder that is used again keeps its vocabulary and its buffers, up to
 // these sizes: most of the words of the next passages are in it already.
 const (
-	keptTerms       = 1 << 17
-	keptOccurrences = 1 << 20
+	keptTerms = 1 << 17
+	keptWords = maxWordsHeld * 3 / 2
 )
 
 // Reset forgets passages that were not written.
 func (b *Builder) Reset() {
-	for _, id := range b.used {
-		b.count[id] = 0
-	}
-	b.used, b.words, b.sorted, b.lengths, b.length = b.used[:0], b.words[:0], b.sorted[:0], nil, 0
+	b.used, b.words, b.lengths = b.used[:0], b.words[:0], nil
 	if len(b.terms) > keptTerms {
 		b.ids, b.terms, b.count, b.used = nil, nil, nil, nil
 		b.edition++
 	}
-	if cap(b.words) > keptOccurrences {
-		b.words, b.sorted = nil, nil
+	if cap(b.words) > keptWords || cap(b.places) > keptWords {
+		b.words, b.places = nil, nil
 	}
 }
 

@@ -62,13 +62,17 @@ func (m *model) must(err error) {
 	}
 }
 
+func numbers(b *Builder, words []string) (all []uint32) {
+	for _, w := range words {
+		all = append(all, b.Number([]byte(w)))
+	}
+	return all
+}
+
 func (m *model) add(texts ...[]string) {
 	var b Builder
 	for i, words := range texts {
-		for _, w := range words {
-			b.Term([]byte(w))
-		}
-		if n := b.EndPassage(); n != len(words) {
+		if n := b.Add(numbers(&b, words)); n != len(words) {
 			m.t.Fatalf("a passage of %d words has %d", len(words), n)
 		}
 		m.texts[m.end+int64(i)], m.all[m.end+int64(i)] = words, words
@@ -108,10 +112,7 @@ func (m *model) drop(all []Segment) {
 func (m *model) setHidden(hide bool, passages ...int64) {
 	var b Builder
 	for _, p := range passages {
-		for _, w := range m.all[p] {
-			b.Term([]byte(w))
-		}
-		b.EndPassage()
+		b.Add(numbers(&b, m.all[p]))
 		if m.texts[p] = m.all[p]; hide {
 			delete(m.texts, p)
 		}

@@ -1,33 +1,35 @@
 package words
 
-// A Sink takes the terms of texts and numbers them.
-type Sink interface {
-	// Term takes the next term, valid until it returns, and returns its number.
-	Term(term []byte) (number uint32)
-	// Again takes a term that has a number.
-	Again(number uint32)
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// A Vocabulary numbers terms.
+type Vocabulary interface {
+	// Number returns the number of a term, which is valid until it returns.
+	Number(term []byte) uint32
 	// Numbering names the numbers that terms have: another name, other numbers.
 	Numbering() uint64
 }
 
-// Feed gives a sink what [Tokenizer.Each] gives, and remembers the numbers of
-// short words: most words of a text are a few thousand that come again and
-// again, and for these neither case nor stem nor term is looked at twice. A
-// tokenizer feeds one sink.
-func (t *Tokenizer) Feed(text []byte, to Sink) {
-	if t.familiar == nil || t.numbering != to.Numbering() {
-		t.familiar, t.numbering = new([familiarWords]familiarWord), to.Numbering()
+// Numbers appends to dst the number of each term that [Tokenizer.Each] gives, and
+// remembers those of short words: most words of a text are a few thousand that
+// come again and again, and for these neither case nor stem nor term is looked
+// at twice. A tokenizer asks one vocabulary.
+func (t *Tokenizer) Numbers(dst []uint32, text []byte, v Vocabulary) []uint32 {
+	if t.familiar == nil || t.numbering != v.Numbering() {
+		t.familiar, t.numbering = new([familiarWords]familiarWord), v.Numbering()
 	}
-	var number uint32
-	given := 0
-	fn := func(term []byte, _, _ int) {
-		number = to.Term(term)
-		given++
-	}
+	fn := func(term []byte, _, _ int) { dst = append(dst, v.Number(term)) }
 	t.run = 0
 	for i := 0; i < len(text); {
-		if text[i] >= runeSelf || lower[text[i]] == 0 {
-			i = t.step(text, i, fn)
+		if lower[text[i]] == 0 {
+			if text[i] < runeSelf {
+				i++
+			} else {
+				i = t.step(text, i, fn)
+			}
 			continue
 		}
 		w, end := shortWord(text, i)
@@ -37,20 +39,24 @@ func (t *Tokenizer) Feed(text []byte, to Sink) {
 		}
 		known := &t.familiar[w.slot()]
 		if known.low == w.low && known.high == w.high {
-			to.Again(known.number)
+			dst = append(dst, known.number)
 			i = end
 			continue
 		}
-		given = 0
-		if i = t.ascii(text, i, fn); given == 1 && i == end {
-			*known = familiarWord{w.low, w.high, number}
+		given := len(dst)
+		if i = t.ascii(text, i, fn); len(dst) == given+1 && i == end {
+			*known = familiarWord{w.low, w.high, dst[given]}
 		}
 	}
+	return dst
 }
 
-// familiarWords is how many words a tokenizer remembers, in 192 KiB. Each has
+// familiarWords is how many words a tokenizer remembers, in 384 KiB. Each has
 // one place, and what comes last has it, as in a [memo].
-const familiarWords = 1 << 13
+const (
+	familiarWords = 1 << familiarBits
+	familiarBits  = 14
+)
 
 // A familiarWord is an ASCII word of at most 16 letters and digits, in lower
 // case and filled up with zeros, and the number of its term.
@@ -61,38 +67,46 @@ type familiarWord struct {
 
 func (w familiarWord) slot() uint64 {
 	h := (w.low ^ w.high*0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
-	return h >> (64 - 13)
+	return h >> (64 - familiarBits)
 }
 
 // shortWord reads the word at text[start], an ASCII letter or digit, and returns
 // where it ends: at start, where it is too long or what follows may belong to it.
 func shortWord(text []byte, start int) (w familiarWord, end int) {
-	i := start
-	for shift := 0; i < len(text) && shift < 64; i, shift = i+1, shift+8 {
-		c := lower[text[i]]
-		if c == 0 {
-			return w, closed(text, start, i)
-		}
-		w.low |= uint64(c) << shift
+	rest := text[start:]
+	if len(rest) < 16 {
+		var filled [16]byte // zeros part words
+		copy(filled[:], rest)
+		rest = filled[:]
 	}
-	for shift := 0; i < len(text) && shift < 64; i, shift = i+1, shift+8 {
-		c := lower[text[i]]
-		if c == 0 {
-			return w, closed(text, start, i)
-		}
-		w.high |= uint64(c) << shift
+	var n, more int
+	if w.low, n = wordBytes(binary.LittleEndian.Uint64(rest)); n == 8 {
+		w.high, more = wordBytes(binary.LittleEndian.Uint64(rest[8:]))
 	}
-	if i < len(text) {
+	end = start + n + more
+	if end == len(text) {
+		return w, end
+	}
+	switch c := text[end]; {
+	case n+more == 16, c >= runeSelf, c == '\'', c == '+', c == '#':
 		return w, start
 	}
-	return w, i
+	return w, end
 }
 
-// closed returns end, where the byte there parts words whatever follows it, else start.
-func closed(text []byte, start, end int) int {
-	switch c := text[end]; {
-	case c >= runeSelf, c == '\'', c == '+', c == '#':
-		return start
-	}
-	return end
+// wordBytes returns how many of eight bytes, from the lowest on, are ASCII
+// letters and digits, and these in lower case, zeros behind them.
+func wordBytes(x uint64) (low uint64, n int) {
+	const (
+		each = 0x0101010101010101
+		high = 0x80 * each
+	)
+	// The high bit of each byte says whether the seven below it are at least so much.
+	plain := x &^ high
+	small := plain | 0x20*each
+	letters := (small + (0x80-'a')*each) &^ (small + (0x80-'z'-1)*each)
+	digits := (plain + (0x80-'0')*each) &^ (plain + (0x80-'9'-1)*each)
+	others := ^((letters | digits) &^ x) & high
+	n = bits.TrailingZeros64(others) / 8
+	return small & (1<<(8*n) - 1), n
 }

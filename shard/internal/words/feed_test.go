@@ -5,30 +5,24 @@ import (
 	"testing"
 )
 
-// A recorder is a sink that writes down what it gets, and numbers terms anew
-// after some of them.
+// A recorder is a vocabulary that counts how often it was asked, and numbers
+// terms anew after some of them.
 type recorder struct {
 	numbers   map[string]uint32
 	terms     []string // by number
-	got       []string
-	again     int
+	asked     int
 	numbering uint64
 }
 
-func (r *recorder) Term(term []byte) uint32 {
+func (r *recorder) Number(term []byte) uint32 {
+	r.asked++
 	n, ok := r.numbers[string(term)]
 	if !ok {
 		n = uint32(len(r.terms))
 		r.numbers[string(term)] = n
 		r.terms = append(r.terms, string(term))
 	}
-	r.got = append(r.got, string(term))
 	return n
-}
-
-func (r *recorder) Again(n uint32) {
-	r.again++
-	r.got = append(r.got, r.terms[n])
 }
 
 func (r *recorder) Numbering() uint64 { return r.numbering }
@@ -39,27 +33,50 @@ func (r *recorder) forget() {
 	r.numbers, r.terms = map[string]uint32{"another": 0}, []string{"another"}
 }
 
-func TestFeedGivesWhatEachGives(t *testing.T) {
+func TestNumbersAreThoseOfTheTermsThatEachGives(t *testing.T) {
 	ascii := []string{
 		"walks walked WALKING walk's don't c++ C# c c+ a# x11 0123456789abcdef 0123456789abcdefg longlonglonglonglong",
 		"naive naïve nai\u0308ve a\u00adb walk\u0301 walk\u00e9 end", "sixteencharacter sixteencharacters sixteencharacter",
 		strings.Repeat("a", 15), strings.Repeat("b", 16), strings.Repeat("c", 17), "aaaaaaaa aaaaaaaab baaaaaaaa",
 	}
-	var k, fed Tokenizer
+	var k, numbered Tokenizer
+	given := 0
 	r := &recorder{numbers: map[string]uint32{}}
 	for round := range 4 {
 		for _, text := range append(samples(), ascii...) {
-			r.got = nil
-			fed.Feed([]byte(text), r)
-			if got, want := strings.Join(r.got, " "), terms(&k, text); got != want {
-				t.Fatalf("round %d, %q:\nfed  %q\neach %q", round, text, got, want)
+			var got []string
+			for _, n := range numbered.Numbers(nil, []byte(text), r) {
+				got = append(got, r.terms[n])
+			}
+			given += len(got)
+			if got, want := strings.Join(got, " "), terms(&k, text); got != want {
+				t.Fatalf("round %d, %q:\nnumbers of %q\neach gives %q", round, text, got, want)
 			}
 		}
 		if round == 1 {
 			r.forget()
 		}
 	}
-	if r.again < 50 {
-		t.Errorf("%d words were known, want most of those that came again", r.again)
+	if known := given - r.asked; known < 50 {
+		t.Errorf("%d words were known, want most of those that came again", known)
+	}
+}
+
+func TestNumbersTakesAnyByteAtAnyPlaceOfAWord(t *testing.T) {
+	var k, numbered Tokenizer
+	r := &recorder{numbers: map[string]uint32{}}
+	for b := range 256 {
+		for at := range 18 {
+			for _, rest := range []string{"", " and more words behind it"} {
+				text := append(append([]byte("abcdefghijklmnopq"[:at]), byte(b)), "Z90az"+rest...)
+				var got []string
+				for _, n := range numbered.Numbers(nil, text, r) {
+					got = append(got, r.terms[n])
+				}
+				if got, want := strings.Join(got, " "), terms(&k, string(text)); got != want {
+					t.Fatalf("%q: numbers of %q, each gives %q", text, got, want)
+				}
+			}
+		}
 	}
 }

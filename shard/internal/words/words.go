@@ -48,7 +48,7 @@ type Tokenizer struct {
 	runes runes
 	stems stems
 
-	familiar  *[familiarWords]familiarWord // see Feed
+	familiar  *[familiarWords]familiarWord // see Numbers
 	numbering uint64                       // of the numbers in familiar
 }
 
