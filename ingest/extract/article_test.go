@@ -14,8 +14,6 @@ func TestArticlesAreBelievedByWhatTheyKeep(t *testing.T) {
 	main.main = true
 	code := page
 	code.pre = 1000
-	tech := main
-	tech.pre = 1000
 	for _, c := range []struct {
 		name          string
 		article, page mass
@@ -31,8 +29,6 @@ func TestArticlesAreBelievedByWhatTheyKeep(t *testing.T) {
 		{"a footer", mass{all: 200}, mass{all: 600}, false},
 		{"code is kept", mass{all: 2000, pre: 950}, code, true},
 		{"code is lost", mass{all: 9000, pre: 800}, code, false},
-		{"a manual loses a fifth", mass{all: 8000, pre: 1000}, tech, false},
-		{"a manual loses a tenth", mass{all: 9000, pre: 1000}, tech, true},
 	} {
 		if got := believable(c.article, c.page); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
@@ -76,6 +72,29 @@ func TestMainElementIsTheContent(t *testing.T) {
 	got = extractPage(t, "<main><p>Search here</main><div>"+around+"</div>")
 	if !strings.Contains(string(got.Markdown), "Something else") {
 		t.Errorf("%s: %q", got.Extractor, got.Markdown)
+	}
+}
+
+// An article of the first page would be its prose, without what calls is for.
+func TestMainElementWithCodeIsTakenWhole(t *testing.T) {
+	prose := strings.Repeat("<p>What the page is about, in a sentence of some length, with commas.</p>", 8)
+	calls := "<div class='comment'><dl><dt><code>push(w)</code></dt><dd>Adds a widget.</dd></dl></div>"
+	head := "<title>Operations on lists of widgets — Widget 2.1 documentation</title>"
+	for name, c := range map[string]struct {
+		page  string
+		whole bool
+	}{
+		"a manual":            {"<main>" + prose + calls + "</main>", true},
+		"prose":               {"<main>" + prose + strings.ReplaceAll(calls, "code>", "i>") + "</main>", false},
+		"code without a main": {"<div>" + prose + calls + "</div>", false},
+	} {
+		got := extractPage(t, head+c.page)
+		if kept := strings.Contains(string(got.Markdown), "Adds a widget."); kept != c.whole || (got.Extractor == bodyExtractor) != c.whole {
+			t.Errorf("%s: %s, %q", name, got.Extractor, got.Markdown)
+		}
+		if got.Title != "Operations on lists of widgets" {
+			t.Errorf("%s has the title %q", name, got.Title)
+		}
 	}
 }
 

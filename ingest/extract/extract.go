@@ -22,6 +22,9 @@
 //	markdown/1      as it is, decoded to UTF-8
 //	text/1          as it is, decoded to UTF-8
 //
+// Which of the three a page of HTML is given to may change from one release to
+// the next; what each of them makes of it may not.
+//
 // An undeclared charset that is not UTF-8 is guessed by gogs/chardet
 // v0.0.0-20211120154057.
 //

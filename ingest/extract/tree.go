@@ -26,6 +26,7 @@ type mass struct {
 	link int  // inside a elements
 	pre  int  // inside pre elements
 	work int  // all, counted once for every container around it
+	code bool // it has code or pre elements
 	main bool // of the page's one main element
 }
 
@@ -60,8 +61,10 @@ func (m *mass) add(n *html.Node, link, pre bool, containers int) {
 		switch n.DataAtom {
 		case atom.A:
 			link = true
+		case atom.Code:
+			m.code = true
 		case atom.Pre:
-			pre = true
+			pre, m.code = true, true
 		case atom.Div, atom.Ul, atom.Ol, atom.Table, atom.Section, atom.Td, atom.Blockquote, atom.Form, atom.Fieldset:
 			containers++
 		}
