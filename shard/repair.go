@@ -242,7 +242,7 @@ func Salvage(ctx context.Context, path string, kind Kind, number, total int, asi
 		return err
 	}
 	old.reader, old.writer = nil, nil
-	name := filepath.Join(aside, fmt.Sprintf("%s-%s", time.Now().UTC().Format("20060102T150405Z"), filepath.Base(path)))
+	name := asideName(aside, path)
 	if err := copyAside(path, name); err != nil {
 		return err
 	}
@@ -284,6 +284,12 @@ func removeFile(path string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// asideName returns a name in the folder aside that no repair before has used,
+// be it one of the same second that was killed.
+func asideName(aside, path string) string {
+	return filepath.Join(aside, time.Now().UTC().Format("20060102T150405.000000000Z-")+filepath.Base(path))
 }
 
 // copyAside copies a file under a new name, durable on return.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"arborist/shard/corpus"
 )
@@ -128,7 +127,7 @@ func replaceBroken(ctx context.Context, path string, kind Kind, number, total in
 	if err := keepAll(lost, r.Keep); err != nil {
 		return err
 	}
-	name := filepath.Join(aside, time.Now().UTC().Format("20060102T150405Z-")+filepath.Base(path))
+	name := asideName(aside, path)
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		if err := keepBroken(path+suffix, name+suffix, say); err != nil {
 			return err
