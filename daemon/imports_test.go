@@ -18,7 +18,7 @@ func allowed() map[string][]string {
 		"document/filter":                      {"document"},
 		"proof":                                {"document", "merkle"},
 		"proof/report":                         {"proof", "document"},
-		"shard/corpus":                         {"proof", "document", "document/filter", "merkle"},
+		"shard/corpus":                         {"shard/internal/harden", "proof", "document", "document/filter", "merkle"},
 		"shard/internal/harden":                {},
 		"shard/internal/index":                 {},
 		"shard/internal/words":                 {},

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/mattn/go-sqlite3"
+
+	"arborist/shard/internal/harden"
 )
 
 // readers is the number of read connections: reads are short, and more than a
@@ -55,6 +57,9 @@ func Open(path string) (*Store, error) {
 }
 
 func open(path string) (*Store, error) {
+	if err := harden.Register(); err != nil {
+		return nil, err
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -121,17 +126,17 @@ type connector struct{ dsn string }
 
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driver().Open(c.dsn) }
 
-func (connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{ConnectHook: harden} }
+func (connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{ConnectHook: settings} }
 
 // maxValue caps every string and blob that SQLite builds or reads, in bytes:
 // the largest of ours is a tile of 8 KiB or a record of 16 KiB.
 const maxValue = 1 << 20
 
-func harden(conn *sqlite3.SQLiteConn) error {
+func settings(conn *sqlite3.SQLiteConn) error {
 	conn.SetLimit(sqlite3.SQLITE_LIMIT_LENGTH, maxValue)
 	conn.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 	_, err := conn.Exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "+
-		"PRAGMA journal_size_limit = 16777216", nil)
+		"PRAGMA journal_size_limit = 16777216; SELECT arborist_harden()", nil)
 	return err
 }
 
@@ -171,8 +176,11 @@ func (s *Store) update(ctx context.Context, fn func(*sql.Tx) error) error {
 			return err
 		}
 	}
-	err := within(ctx, s.write, fn)
-	if err == nil {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return classify(err)
+	}
+	if err = within(ctx, tx, fn); err == nil {
 		s.changes.Add(1)
 	}
 	var e sqlite3.Error
@@ -199,16 +207,24 @@ func (s *Store) renew(ctx context.Context) error {
 	return nil
 }
 
-// view runs fn in a read transaction: one snapshot.
+// view runs fn in a read transaction: one snapshot. Waiting for a connection and
+// the statements of fn end with the context, the transaction ends with fn:
+// database/sql would need a goroutine to end it before.
 func (s *Store) view(ctx context.Context, fn func(*sql.Tx) error) error {
-	return within(ctx, s.read, fn)
-}
-
-func within(ctx context.Context, db *sql.DB, fn func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
+	conn, err := s.read.Conn(ctx)
 	if err != nil {
 		return classify(err)
 	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return classify(err)
+	}
+	return within(ctx, tx, fn)
+}
+
+// within runs fn in a transaction and commits it.
+func within(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) error) error {
 	defer tx.Rollback()
 	if err := fn(tx); err != nil {
 		if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {

@@ -19,7 +19,7 @@ import (
 // raw opens the file beside the store's own rules.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db := sql.OpenDB(connector{"file:" + path + "?_busy_timeout=5000"})
+	db := sql.OpenDB(plainConnector("file:" + path + "?_busy_timeout=5000"))
 	t.Cleanup(func() { db.Close() })
 	return db
 }

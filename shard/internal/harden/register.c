@@ -13,6 +13,9 @@ static void harden(sqlite3_context *ctx, int n, sqlite3_value **v) {
     {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
     {SQLITE_DBCONFIG_DQS_DML, 0},
     {SQLITE_DBCONFIG_DQS_DDL, 0},
+    /* Without it a cached statement that compares with a parameter is parsed and
+    ** planned anew at each use, in case its value allows for a better plan. */
+    {SQLITE_DBCONFIG_ENABLE_QPSG, 1},
   };
   sqlite3 *db = sqlite3_context_db_handle(ctx);
   (void)n;
