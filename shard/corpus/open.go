@@ -31,6 +31,7 @@ type Store struct {
 	doubt atomic.Bool // a write has failed on the write connection
 
 	changes atomic.Uint64 // transactions that were committed
+	trees   subtrees      // of signed heads
 
 	witnesses atomic.Pointer[witnesses] // whose cosignatures are kept
 	now       func() time.Time          // the clock of cosignatures

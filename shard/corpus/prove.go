@@ -34,18 +34,19 @@ func (s *Store) Prove(ctx context.Context, origin string, root document.Root) (p
 func (s *Store) ProveMany(ctx context.Context, origin string, roots []document.Root) (parts []*proof.LogPart, err error) {
 	err = s.withLog(ctx, origin, func(tx *sql.Tx, l *log) error {
 		parts = make([]*proof.LogPart, len(roots))
-		t := newTiles(ctx, tx, l.id, l.head.Size)
+		t := s.treeOf(ctx, tx, l)
 		for i, root := range roots {
-			index, err := listing(ctx, tx, l, root)
-			if errors.Is(err, ErrNotFound) {
-				continue
+			if err := ctx.Err(); err != nil {
+				return err
 			}
-			if err == nil {
-				parts[i], err = prove(ctx, tx, l, t, root, index)
+			part, err := prove(tx, l, t, root)
+			if errors.Is(err, ErrCorrupt) {
+				s.trees.drop()
 			}
-			if err != nil {
+			if err != nil && !errors.Is(err, ErrNotFound) {
 				return fmt.Errorf("%s: %w", root, err)
 			}
+			parts[i] = part
 		}
 		return nil
 	})
@@ -55,42 +56,54 @@ func (s *Store) ProveMany(ctx context.Context, origin string, roots []document.R
 	return parts, nil
 }
 
-// prove proves the record at index, which lists root.
-func prove(ctx context.Context, tx *sql.Tx, l *log, t *tiles, root document.Root, index uint64) (*proof.LogPart, error) {
+// treeOf gives the tree under a log's signed head, of which much is kept.
+func (s *Store) treeOf(ctx context.Context, tx *sql.Tx, l *log) *tiles {
+	t := newTiles(context.WithoutCancel(ctx), tx, l.id, l.head.Size) // as appender.quiet
+	t.root, t.kept = l.head.Root, &s.trees
+	return t
+}
+
+// prove proves the record that lists root. It fails with [ErrNotFound] where there
+// is none.
+func prove(tx *sql.Tx, l *log, t *tiles, root document.Root) (*proof.LogPart, error) {
+	index, line, err := listing(t.ctx, tx, l, root)
+	if err != nil {
+		return nil, err
+	}
 	size := l.head.Size
 	path, err := merkle.Inclusion(t, index, size)
 	if err != nil {
 		return nil, err
 	}
-	part := &proof.LogPart{Entry: proof.Inclusion{Index: index, Path: path}, Note: l.note}
-	err = eachLine(ctx, tx, l, index, index+1, func(_ uint64, line []byte) error {
-		if err := merkle.VerifyInclusion(merkle.LeafHash(line), index, size, path, l.head.Root); err != nil {
-			return fmt.Errorf("%w: record %d: %w", ErrCorrupt, index, err)
-		}
-		part.Record, err = readRecord(index, line)
-		return err
-	})
-	if err == nil && part.Record.Header.Root != root {
+	if err := merkle.VerifyInclusion(merkle.LeafHash(line), index, size, path, l.head.Root); err != nil {
+		return nil, fmt.Errorf("%w: record %d: %w", ErrCorrupt, index, err)
+	}
+	record, err := readRecord(index, line)
+	if err == nil && record.Header.Root != root {
 		err = fmt.Errorf("%w: record %d lists another document than its row", ErrCorrupt, index)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return part, nil
+	return &proof.LogPart{Record: record, Entry: proof.Inclusion{Index: index, Path: path}, Note: l.note}, nil
 }
 
-// listing finds the record for Prove. Staged records must not sway it, so the
-// ends at and above the head count as none, whatever they are.
-func listing(ctx context.Context, tx *sql.Tx, l *log, root document.Root) (index uint64, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT idx FROM (
-			SELECT * FROM (SELECT idx, ?4 AS until FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = ?2 AND ended = ?4 AND idx < ?3 ORDER BY idx DESC LIMIT 1)
-			UNION ALL
-			SELECT * FROM (SELECT idx, ?4 AS until FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = ?2 AND ended >= ?3 AND ended < ?4 AND idx < ?3)
-			UNION ALL
-			SELECT * FROM (SELECT idx, ended AS until FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = ?2 AND ended < ?3 ORDER BY ended DESC LIMIT 1))
-		ORDER BY until DESC, idx DESC LIMIT 1`, root[:], l.id, l.head.Size, openEnd).Scan(&index)
+// listing finds the record for Prove, and its line. Staged records must not sway
+// it, so the ends at and above the head count as none, whatever they are.
+func listing(ctx context.Context, tx *sql.Tx, l *log, root document.Root) (index uint64, line []byte, err error) {
+	err = tx.QueryRowContext(ctx, listingSQL, root[:], l.id, l.head.Size, openEnd).Scan(&index, &line)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("%w: no record lists it", ErrNotFound)
+		return 0, nil, fmt.Errorf("%w: no record lists it", ErrNotFound)
 	}
-	return index, err
+	return index, line, err
 }
+
+// listingSQL looks for what is current, now or but for staged records, and where
+// nothing is for what was current last: three ranges of the index, of which one row is read
+// each. A URI can be listed any number of times.
+const listingSQL = `SELECT idx, line FROM record WHERE corpus = ?2 AND idx = coalesce(
+	(SELECT max(idx) FROM (
+		SELECT * FROM (SELECT idx FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = ?2 AND ended = ?4 AND idx < ?3 ORDER BY idx DESC LIMIT 1)
+		UNION ALL
+		SELECT idx FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = ?2 AND ended >= ?3 AND ended < ?4 AND idx < ?3)),
+	(SELECT idx FROM record INDEXED BY record_root WHERE root = ?1 AND corpus = ?2 AND ended < ?3 ORDER BY ended DESC LIMIT 1))`

@@ -68,24 +68,31 @@ type tiles struct {
 	tx     *sql.Tx
 	corpus int64
 	size   uint64
-	read   map[[2]uint64][]merkle.Hash
+	root   merkle.Hash // names the tree in kept
+	kept   *subtrees   // of this tree and of others
 }
 
 func newTiles(ctx context.Context, tx *sql.Tx, corpus int64, size uint64) *tiles {
-	return &tiles{ctx: ctx, tx: tx, corpus: corpus, size: size, read: make(map[[2]uint64][]merkle.Hash)}
+	return &tiles{ctx: ctx, tx: tx, corpus: corpus, size: size, kept: new(subtrees)}
 }
 
 // Node implements [merkle.NodeReader].
 func (t *tiles) Node(nodeLevel uint8, nodeIndex uint64) (merkle.Hash, error) {
 	level, index, from, n := locate(nodeLevel, nodeIndex)
-	hashes, err := t.tile(level, index)
-	if err != nil {
-		return merkle.Hash{}, err
-	}
-	if from+n > len(hashes) {
+	if from+n > widthAt(level, index, t.size) {
 		return merkle.Hash{}, fmt.Errorf("%w: node %d of level %d is not in a log of %d records", ErrNotFound, nodeIndex, nodeLevel, t.size)
 	}
-	return merkle.Root(hashes[from : from+n]), nil
+	key := subtreeKey{t.root, level, index}
+	tree := t.kept.get(key)
+	if tree == nil {
+		hashes, err := t.tile(level, index)
+		if err != nil {
+			return merkle.Hash{}, err
+		}
+		tree = newSubtree(hashes)
+		t.kept.put(key, tree)
+	}
+	return tree[nodeLevel%tileHeight][from/n], nil
 }
 
 // tile returns the hashes that the tile has in the tree of t.size records.
@@ -93,10 +100,6 @@ func (t *tiles) tile(level uint8, index uint64) ([]merkle.Hash, error) {
 	width := widthAt(level, index, t.size)
 	if width == 0 {
 		return nil, nil
-	}
-	at := [2]uint64{uint64(level), index}
-	if hashes, ok := t.read[at]; ok {
-		return hashes, nil
 	}
 	var b []byte
 	err := t.tx.QueryRowContext(t.ctx, "SELECT hashes FROM tile WHERE corpus = ? AND level = ? AND idx = ?",
@@ -111,6 +114,5 @@ func (t *tiles) tile(level uint8, index uint64) ([]merkle.Hash, error) {
 	for i := range hashes {
 		hashes[i] = merkle.Hash(b[i*merkle.HashSize:])
 	}
-	t.read[at] = hashes
 	return hashes, nil
 }
