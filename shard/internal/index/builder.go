@@ -1,21 +1,21 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"slices"
 )
 
 // maxWordsHeld is how many words a [Builder] should hold at most: at 4 bytes
-// each, and 8 more while it writes.
-const maxWordsHeld = 1 << 20
+// each, and 8 more while it writes. English text of 8 MiB has about so many.
+const maxWordsHeld = 3 << 19
 
 // A Builder inverts passages in memory. The zero Builder is ready for use, and
 // again after Write.
 type Builder struct {
-	ids     map[string]uint32
-	edition uint64 // of ids: grows when they are given anew
-	terms   []string
+	terms   vocabulary
+	edition uint64   // of the numbers of terms: grows when they are given anew
 	words   []uint32 // of all passages, in their order: numbers of terms
 	lengths []byte
 	list    encoder
@@ -37,17 +37,7 @@ func (b *Builder) Number(term []byte) uint32 {
 	if len(term) > MaxTerm || len(term) == 0 {
 		return noTerm
 	}
-	id, ok := b.ids[string(term)]
-	if !ok {
-		if b.ids == nil {
-			b.ids = make(map[string]uint32)
-		}
-		id = uint32(len(b.terms))
-		s := string(term)
-		b.ids[s] = id
-		b.terms = append(b.terms, s)
-	}
-	return id
+	return b.terms.number(term)
 }
 
 // noTerm is the number of what is no term.
@@ -60,14 +50,14 @@ func (b *Builder) Numbering() uint64 { return b.edition }
 // words. Words beyond what a passage can have are left out, and so are those too
 // long to be terms.
 func (b *Builder) Add(numbers []uint32) (words int) {
-	before := len(b.words)
-	for _, n := range numbers {
-		if n != noTerm {
-			b.words = append(b.words, n)
-		}
+	if len(numbers) > maxWords || slices.Contains(numbers, noTerm) {
+		numbers = slices.DeleteFunc(slices.Clone(numbers), func(n uint32) bool { return n == noTerm })
+		numbers = numbers[:min(len(numbers), maxWords)]
 	}
-	words = min(len(b.words)-before, maxWords)
-	b.words = b.words[:before+words]
+	if words = len(numbers); words > cap(b.words)-len(b.words) {
+		b.words = slices.Grow(b.words, max(words, len(b.words)))
+	}
+	b.words = append(b.words, numbers...)
 	b.lengths = binary.LittleEndian.AppendUint16(b.lengths, uint16(words))
 	return words
 }
@@ -98,7 +88,7 @@ func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 			list.posting(passage, uint32(j-start))
 		}
 		list.endBlock()
-		if err := w.add([]byte(b.terms[id]), list); err != nil {
+		if err := w.add(b.terms.term(id), list); err != nil {
 			return Segment{}, err
 		}
 	}
@@ -119,7 +109,7 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 	for i, id := range order {
 		places := b.places[from:ends[i]]
 		from = ends[i]
-		e := entry{term: []byte(b.terms[id])}
+		e := entry{term: b.terms.term(id)}
 		last := uint32(1<<32 - 1)
 		for _, p := range places {
 			if p.passage != last {
@@ -144,7 +134,10 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 // term into that of passages. It returns the terms in order and where each one's
 // places end.
 func (b *Builder) sort() (order []uint32, ends []int) {
-	b.count = slices.Grow(b.count[:0], len(b.terms))[:len(b.terms)]
+	if n := b.terms.len(); n > cap(b.count) {
+		b.count = make([]uint32, 2*n)
+	}
+	b.count = b.count[:b.terms.len()]
 	clear(b.count)
 	for _, id := range b.words {
 		if b.count[id] == 0 {
@@ -162,7 +155,10 @@ func (b *Builder) sort() (order []uint32, ends []int) {
 		sum += n
 		ends[i] = int(sum)
 	}
-	b.places = slices.Grow(b.places[:0], len(b.words))[:len(b.words)]
+	if len(b.words) > cap(b.places) {
+		b.places = make([]place, cap(b.words))
+	}
+	b.places = b.places[:len(b.words)]
 	words := b.words
 	for passage := range b.Passages() {
 		n := binary.LittleEndian.Uint16(b.lengths[2*passage:])
@@ -185,14 +181,14 @@ func (b *Builder) inOrder() []uint32 {
 	heads := make([]head, len(b.used))
 	for i, id := range b.used {
 		var first [8]byte
-		copy(first[:], b.terms[id])
+		copy(first[:], b.terms.term(id))
 		heads[i] = head{binary.BigEndian.Uint64(first[:]), id}
 	}
 	slices.SortFunc(heads, func(x, y head) int {
 		if x.first != y.first {
 			return cmp.Compare(x.first, y.first)
 		}
-		return cmp.Compare(b.terms[x.id], b.terms[y.id])
+		return bytes.Compare(b.terms.term(x.id), b.terms.term(y.id))
 	})
 	for i, h := range heads {
 		b.used[i] = h.id
@@ -203,15 +199,15 @@ func (b *Builder) inOrder() []uint32 {
 // A Builder that is used again keeps its vocabulary and its buffers, up to
 // these sizes: most of the words of the next passages are in it already.
 const (
-	keptTerms = 1 << 17
-	keptWords = maxWordsHeld * 3 / 2
+	keptTerms = 1 << 18
+	keptWords = 2 * maxWordsHeld
 )
 
 // Reset forgets passages that were not written.
 func (b *Builder) Reset() {
 	b.used, b.words, b.lengths = b.used[:0], b.words[:0], nil
-	if len(b.terms) > keptTerms {
-		b.ids, b.terms, b.count, b.used = nil, nil, nil, nil
+	if b.terms.len() > keptTerms {
+		b.terms, b.count, b.used = vocabulary{}, nil, nil
 		b.edition++
 	}
 	if cap(b.words) > keptWords || cap(b.places) > keptWords {

@@ -51,11 +51,11 @@ func (t *Tokenizer) Numbers(dst []uint32, text []byte, v Vocabulary) []uint32 {
 	return dst
 }
 
-// familiarWords is how many words a tokenizer remembers, in 384 KiB. Each has
+// familiarWords is how many words a tokenizer remembers, in 768 KiB. Each has
 // one place, and what comes last has it, as in a [memo].
 const (
 	familiarWords = 1 << familiarBits
-	familiarBits  = 14
+	familiarBits  = 15
 )
 
 // A familiarWord is an ASCII word of at most 16 letters and digits, in lower
