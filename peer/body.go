@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // A body is the body of a reply, decoded, with a time limit for each part.
@@ -25,7 +23,7 @@ type body struct {
 	bytes  int64         // that arrived
 	tap    tap           // of the reply's body as it arrives
 	r      io.Reader     // of the resource
-	zstd   *zstd.Decoder // nil: not compressed
+	frames *frameReader  // nil: not compressed
 }
 
 // check looks at the reply's head.
@@ -55,12 +53,12 @@ func (b *body) check(compressed bool, from, n int64) error {
 	switch coding := b.res.Header.Get("Content-Encoding"); {
 	case coding == "" || coding == "identity":
 	case coding == "zstd" && compressed:
-		d, err := zstd.NewReader(&b.tap, zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		whole, err := b.source.frames.decoder()
 		if err != nil {
 			return err
 		}
-		b.zstd, b.r = d, d
+		b.frames = newFrameReader(&b.tap, whole)
+		b.r = b.frames
 	default:
 		return fmt.Errorf("%w: content coding %.30q was not asked for", ErrMalformed, coding)
 	}
@@ -160,8 +158,8 @@ func (t *tap) Read(p []byte) (int, error) {
 func (b *body) Close() error {
 	b.pause()
 	b.source.pace.saw(b.bytes, b.waited)
-	if b.zstd != nil {
-		b.zstd.Close()
+	if b.frames != nil {
+		b.frames.close()
 	}
 	err := b.res.Body.Close()
 	b.cancel(nil)

@@ -7,7 +7,8 @@ import (
 
 // fetchMemory is how many bytes of documents the bundle that is being stored
 // may hold between the network and the store, and how many all that follow it
-// may hold together. A larger document than that is held alone.
+// may hold together. A larger document than that is held alone. The frames that
+// texts came in, about half as much again, are not counted.
 const fetchMemory = 32 << 20
 
 // A budget bounds the memory of bundles that are fetched side by side but

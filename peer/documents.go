@@ -72,7 +72,7 @@ func (s *source) document(ctx context.Context, corpus CorpusID, header document.
 	defer body.Close()
 	pack := packReader{r: body}
 	body.allow(header.Bytes)
-	text, err := pack.next(header)
+	text, _, err := pack.next(header)
 	if err == nil {
 		err = pack.end()
 	}

@@ -44,8 +44,9 @@ type item struct {
 	fetched bool // from a source, as opposed to found here
 	held    bool // its bytes are held in the budget
 
-	ready chan struct{} // closed when doc and err are set
+	ready chan struct{} // closed when doc, came and err are set
 	doc   *document.Document
+	came  [][]byte // frames of its text: see shard.Arrival
 	err   error
 }
 
@@ -186,7 +187,7 @@ func (f *fetcher) fetchPack(src *source, b *bundle) error {
 		return err
 	}
 	defer body.Close()
-	pack, start := packReader{r: body}, b.next
+	pack, start := packReader{r: body, frames: body.frames}, b.next
 	for i, it := range b.all {
 		wanted := i >= start && b.missing[i]
 		if it.record.Op != proof.OpWithdraw && !wanted {
@@ -237,7 +238,7 @@ func (f *fetcher) fetchDoc(src *source, b *bundle) error {
 		return err
 	}
 	defer body.Close()
-	pack := packReader{r: body}
+	pack := packReader{r: body, frames: body.frames}
 	if err := f.take(src, b, res, body, &pack); err != nil {
 		return err
 	}
@@ -254,7 +255,7 @@ func (f *fetcher) take(src *source, b *bundle, res resource, body *body, pack *p
 		return err
 	}
 	body.allow(header.Bytes)
-	text, err := pack.next(header)
+	text, came, err := pack.next(header)
 	body.pause()
 	if err != nil {
 		return src.fail(f.ctx, res, err)
@@ -273,6 +274,7 @@ func (f *fetcher) take(src *source, b *bundle, res resource, body *body, pack *p
 			it.doc, it.err = f.again(src, res, header, err)
 			return
 		}
+		it.came = came
 		f.pool.brought(src, header.Bytes)
 	})
 	return f.send(b, it)

@@ -44,18 +44,27 @@ func appendElementHead(b []byte, h document.Header) []byte {
 // source can neither choose how much is read nor make it allocate ahead of
 // what has arrived.
 type packReader struct {
-	r   io.Reader
-	buf [4]byte
+	r      io.Reader
+	frames *frameReader // below r, nil: it is not compressed
+	buf    [4]byte
 }
 
 // next reads the element of the document with this header and returns its
-// text, not verified yet. It returns [ErrMissing] for an absent element, after
+// text, not verified yet, and the zstd frames that are that text and nothing
+// else, where it came in such. It returns [ErrMissing] for an absent element, after
 // which the pack can be read on; after any other error it cannot.
-func (p *packReader) next(h document.Header) ([]byte, error) {
+func (p *packReader) next(h document.Header) (text []byte, frames [][]byte, err error) {
 	if err := p.head(h); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return readText(p.r, int64(h.Bytes))
+	if p.frames != nil {
+		p.frames.keep()
+	}
+	text, err = readText(p.r, int64(h.Bytes))
+	if p.frames != nil {
+		frames = p.frames.take()
+	}
+	return text, frames, err
 }
 
 // skip reads over the element of the document with this header.

@@ -24,16 +24,16 @@ func TestElementsAreReadBackAndNothingElse(t *testing.T) {
 		t.Errorf("the elements have %d bytes, elementSize says %d", got, want)
 	}
 	p := &packReader{r: bytes.NewReader(pack)}
-	if text, err := p.next(small.Header()); err != nil || !bytes.Equal(text, small.Text()) {
+	if text, _, err := p.next(small.Header()); err != nil || !bytes.Equal(text, small.Text()) {
 		t.Errorf("first element = %.30q, %v", text, err)
 	}
-	if text, err := p.next(large.Header()); err != nil || !bytes.Equal(text, large.Text()) {
+	if text, _, err := p.next(large.Header()); err != nil || !bytes.Equal(text, large.Text()) {
 		t.Errorf("second element: %d bytes, %v", len(text), err)
 	}
 	if err := p.skip(small.Header()); err != nil {
 		t.Errorf("skip = %v", err)
 	}
-	if _, err := p.next(large.Header()); !errors.Is(err, ErrMissing) {
+	if _, _, err := p.next(large.Header()); !errors.Is(err, ErrMissing) {
 		t.Errorf("absent element = %v, want ErrMissing", err)
 	}
 	if err := p.end(); err != nil {
@@ -42,7 +42,7 @@ func TestElementsAreReadBackAndNothingElse(t *testing.T) {
 	// Every cut is noticed.
 	for _, n := range []int{0, 1, 2, 30, 100, int(elementSize(small.Header())) - 1} {
 		p := &packReader{r: bytes.NewReader(pack[:n])}
-		if _, err := p.next(small.Header()); !errors.Is(err, ErrTruncated) {
+		if _, _, err := p.next(small.Header()); !errors.Is(err, ErrTruncated) {
 			t.Errorf("cut after %d bytes = %v, want ErrTruncated", n, err)
 		}
 		p = &packReader{r: bytes.NewReader(pack[:n])}
@@ -68,7 +68,7 @@ func FuzzPacksGiveOnlyWhatWasAskedFor(f *testing.F) {
 	f.Add(good[:len(good)-3])
 	f.Add(bytes.Replace(good, []byte("chunks 1"), []byte("chunks 9"), 1))
 	f.Fuzz(func(t *testing.T, pack []byte) {
-		text, err := (&packReader{r: bytes.NewReader(pack)}).next(d.Header())
+		text, _, err := (&packReader{r: bytes.NewReader(pack)}).next(d.Header())
 		if err != nil {
 			return
 		}

@@ -25,6 +25,8 @@ type source struct {
 	// faulted, if not nil, is told of each fault of the source.
 	faulted func(error)
 
+	frames wholeFrames // decodes those of all replies
+
 	ended func() error  // of a folder: closes it
 	limit *rate.Limiter // of the bytes that arrive, nil: none
 	pace  pace

@@ -6,6 +6,7 @@ import (
 
 	"arborist/document"
 	"arborist/proof"
+	"arborist/shard"
 )
 
 // One step of storing takes at most this many documents, or this many bytes
@@ -43,7 +44,7 @@ type storer struct {
 	yield   func([]byte, error) bool
 	done    int // records given to the log, this time and before
 
-	entries []document.Entry
+	entries []shard.Arrival
 	lines   [][]byte
 	bytes   int
 
@@ -123,16 +124,14 @@ func (st *storer) take(it *item) error {
 		st.result.Resumed++
 	}
 	// The bundle keeps its items to its end, but not their documents.
-	doc := it.doc
-	it.doc = nil
+	doc, came := it.doc, it.came
+	it.doc, it.came = nil, nil
 	st.lines = append(st.lines, it.line)
-	st.entries = append(st.entries, document.Entry{
-		Document: doc,
-		Location: document.Location{
-			Corpus: st.corpus.String(), URI: it.record.URI, Title: it.record.Title,
-			Source: it.record.Source, FetchedAt: it.record.FetchedAt,
-		},
-	})
+	location := document.Location{
+		Corpus: st.corpus.String(), URI: it.record.URI, Title: it.record.Title,
+		Source: it.record.Source, FetchedAt: it.record.FetchedAt,
+	}
+	st.entries = append(st.entries, shard.Arrival{Entry: document.Entry{Document: doc, Location: location}, Frames: came})
 	st.bytes += int(header.Bytes)
 	if len(st.entries)%reportEvery == 0 {
 		st.report()
@@ -161,7 +160,7 @@ func (st *storer) withdraw(it *item) error {
 // gives its records to the log.
 func (st *storer) flush() error {
 	if len(st.entries) > 0 {
-		outcomes, err := st.shared.Store(st.ctx, st.entries)
+		outcomes, err := st.shared.Receive(st.ctx, st.entries)
 		if err != nil {
 			return err
 		}

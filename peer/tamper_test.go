@@ -324,7 +324,7 @@ func TestClaimedSizesAllocateNothing(t *testing.T) {
 	element := append(appendElementHead(nil, h), "all that there is"...)
 	grown := heapGrowth(func() {
 		for range 32 {
-			_, err := (&packReader{r: bytes.NewReader(element)}).next(h)
+			_, _, err := (&packReader{r: bytes.NewReader(element)}).next(h)
 			if !errors.Is(err, ErrTruncated) {
 				t.Fatalf("error = %v, want ErrTruncated", err)
 			}

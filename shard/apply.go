@@ -112,7 +112,7 @@ func (a *applier) change(c change) error {
 	if c.seq == 0 {
 		return a.retireAll(c.retire)
 	}
-	id, fresh, err := a.store(c.entry.Document)
+	id, fresh, err := a.store(c.entry.Document, c.entry.Frames)
 	if err != nil {
 		return err
 	}
@@ -145,21 +145,21 @@ func (a *applier) retireAll(all []retirement) error {
 	return nil
 }
 
-// store writes a document's content, unless it is here.
-func (a *applier) store(d *document.Document) (id int64, fresh bool, err error) {
+// store writes a document's content, unless it is here. Came is as in [Arrival].
+func (a *applier) store(d *document.Document, came [][]byte) (id int64, fresh bool, err error) {
 	h := d.Header()
 	err = a.tx.QueryRowContext(background, "SELECT id FROM documents WHERE root = ?", h.Root[:]).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, false, err
 	}
 	id = a.next
-	_, err = a.storeNew(d)
+	_, err = a.storeNew(d, came)
 	return id, err == nil, err
 }
 
 // storeNew writes the content of a document that is not here and returns the
 // number of its words, which is 0 where the document is pending.
-func (a *applier) storeNew(d *document.Document) (words int64, err error) {
+func (a *applier) storeNew(d *document.Document, came [][]byte) (words int64, err error) {
 	h, id := d.Header(), a.next
 	visible := a.when == indexNow
 	if visible {
@@ -172,7 +172,7 @@ func (a *applier) storeNew(d *document.Document) (words int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = a.codec.frames(d, func(first int, data []byte) error {
+	err = a.codec.frames(d, came, func(first int, data []byte) error {
 		return a.exec("INSERT INTO texts (id, data) VALUES (?, ?)", id+int64(first), data)
 	})
 	if err != nil {

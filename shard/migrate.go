@@ -92,7 +92,7 @@ func (f *File) copyDocuments(ctx context.Context, tx *sql.Tx) error {
 		if err != nil {
 			return err
 		}
-		words, err := a.storeNew(d)
+		words, err := a.storeNew(d, nil)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,8 @@ func (f *File) Put(ctx context.Context, entries []document.Entry) ([]document.Ou
 	if f.total > 1 {
 		return nil, f.fail(fmt.Errorf("put: %w: the file is shard %d of %d and takes documents through its set", ErrSet, f.number, f.total))
 	}
-	if err := checkEntries(entries); err != nil {
+	arrived := arrivals(entries)
+	if err := checkEntries(arrived); err != nil {
 		return nil, err
 	}
 	if f.foreign {
@@ -34,11 +35,11 @@ func (f *File) Put(ctx context.Context, entries []document.Entry) ([]document.Ou
 		return nil, fmt.Errorf("put: %w", err)
 	}
 	defer release()
-	return put(ctx, []*File{f}, entries, indexNow)
+	return put(ctx, []*File{f}, arrived, indexNow)
 }
 
 // checkEntries refuses what cannot be stored.
-func checkEntries(entries []document.Entry) error {
+func checkEntries(entries []Arrival) error {
 	for _, e := range entries {
 		if e.Document == nil {
 			return fmt.Errorf("put %.80q: no document", e.Location.URI)
@@ -52,7 +53,7 @@ func checkEntries(entries []document.Entry) error {
 
 // put stores entries in a set of files. The caller has their turn: what decides
 // which version of a place is current must not change under us.
-func put(ctx context.Context, files []*File, entries []document.Entry, when indexing) ([]document.Outcome, error) {
+func put(ctx context.Context, files []*File, entries []Arrival, when indexing) ([]document.Outcome, error) {
 	// What is found to be there already must be durable as well.
 	if err := each(len(files), func(i int) error { return files[i].makeSure(ctx) }); err != nil {
 		return nil, fmt.Errorf("put: %w", err)
@@ -72,7 +73,7 @@ func put(ctx context.Context, files []*File, entries []document.Entry, when inde
 
 // distinct returns how many entries stand before the first one whose place
 // another of them has: that one has to see the effect of the other.
-func distinct(entries []document.Entry) int {
+func distinct(entries []Arrival) int {
 	seen := make(map[place]bool, len(entries))
 	for i, e := range entries {
 		p := placeOf(e.Location.Corpus, e.Location.URI)
@@ -93,7 +94,7 @@ type newest struct {
 
 // A change is what one entry asks of the file that holds its document.
 type change struct {
-	entry   document.Entry
+	entry   Arrival
 	place   place
 	seq     int64        // of the new version, 0 where there is none
 	refresh int64        // row whose description changes, 0 where none
@@ -112,7 +113,7 @@ type retirement struct {
 // versions and then, in other files, retires the old ones: a crash between the
 // two leaves a place with two current versions, of which the one with the lower
 // number is retired by the next Put of that place, or by Check.
-func putWave(ctx context.Context, files []*File, entries []document.Entry, when indexing) ([]document.Outcome, error) {
+func putWave(ctx context.Context, files []*File, entries []Arrival, when indexing) ([]document.Outcome, error) {
 	before, err := findNewest(ctx, files, entries)
 	if err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func putWave(ctx context.Context, files []*File, entries []document.Entry, when 
 
 // plan decides what an entry changes, given the newest version of its place in
 // each file that has one. Retirements in other files than home go into retire.
-func plan(e document.Entry, home int, before []newest, retire [][]retirement) change {
+func plan(e Arrival, home int, before []newest, retire [][]retirement) change {
 	c := change{entry: e, place: placeOf(e.Location.Corpus, e.Location.URI)}
 	latest := latestOf(before)
 	root := e.Document.Root()
@@ -204,7 +205,7 @@ const findNewestSQL = `SELECT ` + versionColumns + `, l.id, j.key
 	JOIN documents d ON d.id = l.document JOIN origins o ON o.id = l.origin`
 
 // findNewest looks for the places of entries in every file.
-func findNewest(ctx context.Context, files []*File, entries []document.Entry) ([][]newest, error) {
+func findNewest(ctx context.Context, files []*File, entries []Arrival) ([][]newest, error) {
 	keys := make([]string, len(entries))
 	for i, e := range entries {
 		p := placeOf(e.Location.Corpus, e.Location.URI)

@@ -274,7 +274,7 @@ func TestACrashBetweenTheTwoStepsHeals(t *testing.T) {
 			t.Fatal("choose other texts: both are in one file")
 		}
 		put1(t, s, a)
-		c := change{entry: b, place: placeOf("", "test:x"), seq: 2, outcome: new(document.Outcome)}
+		c := change{entry: Arrival{Entry: b}, place: placeOf("", "test:x"), seq: 2, outcome: new(document.Outcome)}
 		home := s.home(b.Document.Root())
 		if err := home.Write(t.Context(), func(tx *sql.Tx) error { return home.apply(t.Context(), tx, []change{c}, nil, indexNow) }); err != nil {
 			t.Fatal(err)

@@ -266,7 +266,7 @@ func (b *putBack) store(i int, tx *sql.Tx) error {
 	}
 	ids := make(map[document.Root]int64)
 	for _, d := range b.perFile[i].docs {
-		if ids[d.Root()], _, err = a.store(d); err != nil {
+		if ids[d.Root()], _, err = a.store(d, nil); err != nil {
 			return err
 		}
 	}

@@ -98,7 +98,7 @@ func (r *rescue) document(row docRow) error {
 	if err != nil {
 		return err
 	}
-	id, fresh, err := r.a.store(d)
+	id, fresh, err := r.a.store(d, nil)
 	if err != nil {
 		return err
 	}

@@ -258,17 +258,22 @@ func (s *Shared) home(root document.Root) *File { return s.files[route(root, len
 // that its root names, in one transaction a file, several files at a time. What
 // an entry supersedes is retired in whichever file it is.
 func (s *Shared) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
-	return s.put(ctx, entries, indexNow)
+	return s.put(ctx, arrivals(entries), indexNow)
 }
 
 // Store is Put without the search index: what it stores is durable, can be read,
 // proven and shared, and is found once [Shared.Index] was called. Many documents
 // take much less time so.
 func (s *Shared) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return s.put(ctx, arrivals(entries), indexLater)
+}
+
+// Receive is Store for what came in zstd frames.
+func (s *Shared) Receive(ctx context.Context, entries []Arrival) ([]document.Outcome, error) {
 	return s.put(ctx, entries, indexLater)
 }
 
-func (s *Shared) put(ctx context.Context, entries []document.Entry, when indexing) ([]document.Outcome, error) {
+func (s *Shared) put(ctx context.Context, entries []Arrival, when indexing) ([]document.Outcome, error) {
 	if err := checkEntries(entries); err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (h *halving) store(ctx context.Context, i int, rows []docRow, docs []*docum
 	ids := make([]int64, len(rows))
 	err := h.write(ctx, i, func(a *applier) error {
 		for j, d := range docs {
-			id, fresh, err := a.store(d)
+			id, fresh, err := a.store(d, nil)
 			if err != nil {
 				return err
 			}

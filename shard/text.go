@@ -22,6 +22,7 @@ import (
 const (
 	frameChunks = 16
 	frameBytes  = 16 << 10
+	codecWindow = 4 * frameBytes
 	// maxFrame is the most text that a frame is believed to hold. A chunk of
 	// any chunker that is known here is far below.
 	maxFrame = 1 << 20
@@ -51,23 +52,28 @@ func (c *codec) open() error {
 		n := runtime.GOMAXPROCS(0)
 		var werr, rerr error
 		c.enc, werr = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(n), zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithWindowSize(frameBytes*4), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+			zstd.WithWindowSize(codecWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
 		c.dec, rerr = zstd.NewReader(nil, zstd.WithDecoderConcurrency(n), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrame))
 		c.err = errors.Join(werr, rerr)
 	})
 	return c.err
 }
 
-func (c *codec) encode(lengths []int, text []byte) ([]byte, error) {
+// encode makes a frame of the text of chunks with these lengths. Packed, if not
+// nil, is a zstd frame of that text, which is taken as it is.
+func (c *codec) encode(lengths []int, text, packed []byte) ([]byte, error) {
 	if err := c.open(); err != nil {
 		return nil, err
 	}
-	b := binary.AppendUvarint(make([]byte, 0, len(text)/2+64), uint64(len(lengths)))
+	b := binary.AppendUvarint(make([]byte, 0, max(len(text)/2, len(packed))+64), uint64(len(lengths)))
 	for _, n := range lengths {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	head := len(b)
-	b = c.enc.EncodeAll(text, append(b, 1))
+	if b = append(b, 1); packed != nil {
+		return append(b, packed...), nil
+	}
+	b = c.enc.EncodeAll(text, b)
 	if len(b) > head+1+len(text) {
 		b = append(append(b[:head], 0), text...)
 	}
@@ -149,8 +155,9 @@ func (c *codec) decode(to *storedText, data []byte) error {
 	return nil
 }
 
-// frames calls fn with each frame of a document.
-func (c *codec) frames(d *document.Document, fn func(first int, data []byte) error) error {
+// frames calls fn with each frame of a document. Came, which may be nil, is what
+// its text came in: see [Arrival].
+func (c *codec) frames(d *document.Document, came [][]byte, fn func(first int, data []byte) error) error {
 	lengths := make([]int, 0, frameChunks)
 	for first := 0; first < d.Chunks(); first += len(lengths) {
 		lengths = lengths[:0]
@@ -164,7 +171,9 @@ func (c *codec) frames(d *document.Document, fn func(first int, data []byte) err
 			lengths, end = append(lengths, s.End-s.Start), s.End
 		}
 		// Chunks partition the text, so those of a frame are one piece of it.
-		data, err := c.encode(lengths, d.Text()[from:end])
+		var packed []byte
+		packed, came = nextOf(came, end-from)
+		data, err := c.encode(lengths, d.Text()[from:end], packed)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ func TestFramesGiveBackTheirChunks(t *testing.T) {
 	for _, text := range []string{"x", "short", strings.Repeat("A line of a text that is said again and again.\n\n", 2000), strings.Repeat("日本語の文章。", 3000)} {
 		d := newDocument(t, text)
 		next := 0
-		err := c.frames(d, func(first int, data []byte) error {
+		err := c.frames(d, nil, func(first int, data []byte) error {
 			var frame storedText
 			if err := c.decode(&frame, data); err != nil {
 				return err
@@ -42,7 +42,7 @@ func FuzzFrames(f *testing.F) {
 		for _, t := range texts {
 			lengths = append(lengths, len(t))
 		}
-		data, err := c.encode(lengths, []byte(strings.Join(texts, "")))
+		data, err := c.encode(lengths, []byte(strings.Join(texts, "")), nil)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -19,7 +19,7 @@ func (s *Shared) Withdraw(ctx context.Context, corpus, uri string) error {
 	defer release()
 	s.gate.enter()
 	defer s.gate.leave()
-	versions, err := findNewest(ctx, s.files, []document.Entry{{Location: document.Location{Corpus: corpus, URI: uri}}})
+	versions, err := findNewest(ctx, s.files, arrivals([]document.Entry{{Location: document.Location{Corpus: corpus, URI: uri}}}))
 	if err != nil {
 		return fmt.Errorf("withdraw %.200q: %w", uri, err)
 	}
