@@ -63,11 +63,35 @@ func (n *Node) CheckWith(ctx context.Context, req api.CheckRequest) (res api.Che
 	if err != nil {
 		return res, explain(err)
 	}
+	if err := n.checkLostLogs(ctx, req, report, &res.Repaired); err != nil {
+		return res, explain(err)
+	}
 	if err := n.checkHeads(ctx, report); err != nil {
 		return res, explain(err)
 	}
 	res.Quarantined, err = n.inQuarantine(ctx)
 	return res, explain(err)
+}
+
+// checkLostLogs reports each own corpus without a log, or makes it again.
+func (n *Node) checkLostLogs(ctx context.Context, req api.CheckRequest, report func(string), did *[]string) error {
+	lost, err := n.lostLogs(ctx)
+	if err != nil {
+		return err
+	}
+	r := n.home.repair(req.DryRun, did)
+	switch {
+	case req.Repair && req.DryRun:
+		for _, name := range lost {
+			r.Did("corpus " + name + ": an empty log is made for its key")
+		}
+	case req.Repair:
+		return n.remakeLogs(ctx, lost, r.Did)
+	}
+	for _, name := range lost {
+		report(lostLogProblem(name))
+	}
+	return nil
 }
 
 // checkHeads reports each own log that is behind what its key has signed, or

@@ -34,6 +34,7 @@ func explanations() []explanation {
 		{shard.ErrNewer, api.CodeNewer, "use the newer version, or another --home"},
 		{corpus.ErrNewer, api.CodeNewer, "use the newer version, or another --home"},
 		{shard.ErrBroken, api.CodeInvalid, "bring the file back from a backup, or stop the daemon and mend it: arborist check --repair"},
+		{shard.ErrLogs, api.CodeInvalid, "bring the file back from a backup, or stop the daemon and make it anew of what can be read: arborist check --repair"},
 		{shard.ErrCorrupt, api.CodeInvalid, "see what else is damaged: arborist check"},
 		{corpus.ErrCorrupt, api.CodeInvalid, "see what else is damaged: arborist check"},
 		{shard.ErrKind, api.CodeInvalid, "give a shard file, such as HOME/shards/00.db"},

@@ -116,7 +116,7 @@ func wantBehind(t *testing.T, s api.Service, peer string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("restored from an old backup: 3 records here, 5 signed; run `arborist peer sync %s", peer)
+	want := fmt.Sprintf("as after the restore of an old backup: 3 records here, 5 signed; run `arborist peer sync %s", peer)
 	if after.Healthy || len(after.Problems) != 1 || !strings.Contains(after.Problems[0], want) {
 		t.Errorf("status %q, want %q", after.Problems, want)
 	}

@@ -35,6 +35,13 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		return res, explain(err)
 	}
 	res.Problems = append(res.Problems, kept...)
+	lost, err := n.lostLogs(ctx)
+	if err != nil {
+		return res, explain(err)
+	}
+	for _, name := range lost {
+		res.Problems = append(res.Problems, lostLogProblem(name))
+	}
 	keys, err := n.home.exposedKeys()
 	if err != nil {
 		return res, err
@@ -87,7 +94,7 @@ func (n *Node) corpusProblem(c corpus.Info, evidence string) string {
 	case c.Own && n.keyProblem(c) != nil:
 		return n.keyProblem(c).Error()
 	case c.Own && c.Seen > c.Size:
-		return fmt.Sprintf("corpus %s: restored from an old backup: %d records here, %d signed; run `arborist peer sync %s %s` to bring them back",
+		return fmt.Sprintf("corpus %s: part of its log is not here, as after the restore of an old backup: %d records here, %d signed; run `arborist peer sync %s %s` to bring them back",
 			c.Origin, c.Size, c.Seen, n.holder(c.Origin), c.Origin)
 	case c.Own && n.unconfirmed(c) != nil:
 		e := api.AsError(n.unconfirmed(c))

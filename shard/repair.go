@@ -100,7 +100,7 @@ func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(p
 		err = s.checkLogs(ctx, opts.Quarantined, report)
 	}
 	if errors.Is(err, corpus.ErrCorrupt) {
-		report(fmt.Sprintf("%s: %v; bring it back from a backup", filepath.Join(s.dir, CorporaName), err))
+		report(fmt.Sprintf("%s: %v; bring it back from a backup, or stop the daemon and make it anew of what can be read: arborist check --repair", filepath.Join(s.dir, CorporaName), err))
 		err = nil
 	}
 	return documents, err

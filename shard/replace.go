@@ -17,13 +17,15 @@ import (
 // suffix: it is whole and durable, and what it replaces is kept elsewhere.
 const readySuffix = ".ready"
 
-// SalvageShared is [SalvageFile] for the shards of a folder; one that is
-// missing is made anew, empty. Corpus logs are not mended: they come back from a
-// backup or from followers. Where documents are lost, it says how many of those
-// that the logs list.
+// SalvageShared is [SalvageFile] for the shards of a folder, after the file of
+// corpora; one that is missing is made anew, empty. Where documents are lost, it
+// says how many of those that the logs list.
 func SalvageShared(ctx context.Context, dir, aside string, r Repair) error {
 	total, err := SetSize(dir)
 	if err != nil || total == 0 {
+		return err
+	}
+	if err := salvageLogs(ctx, filepath.Join(dir, CorporaName), aside, r); err != nil {
 		return err
 	}
 	for number := range total {
@@ -127,6 +129,12 @@ func replaceBroken(ctx context.Context, path string, kind Kind, number, total in
 	if err := keepAll(lost, r.Keep); err != nil {
 		return err
 	}
+	return takePlace(path, fresh, aside, say)
+}
+
+// takePlace puts the file fresh into the place of the one at path, and what stood
+// there into the folder aside.
+func takePlace(path, fresh, aside string, say func(string, ...any)) error {
 	name := asideName(aside, path)
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		if err := keepBroken(path+suffix, name+suffix, say); err != nil {
@@ -174,7 +182,7 @@ func settleFolder(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), readySuffix); ok && shardName.MatchString(name) {
+		if name, ok := strings.CutSuffix(e.Name(), readySuffix); ok && (shardName.MatchString(name) || name == CorporaName) {
 			if err := takeReady(filepath.Join(dir, name)); err != nil {
 				return err
 			}
@@ -245,9 +253,7 @@ var errMissing = errors.New("it is missing")
 var errNothingLeft = errors.New("nothing can be read")
 
 // rescueBroken fills a new file with the documents of a broken one that still
-// hash to their roots. It reads copies, the second and third of them with a
-// first page as a file of ours has it, in place of one that is damaged: only
-// where the tables begin stands in it.
+// hash to their roots.
 func rescueBroken(ctx context.Context, path, fresh string, kind Kind, number, total int) (kept int, lost []*Lost, err error) {
 	if plain(path) != nil {
 		return 0, nil, errNothingLeft
@@ -255,28 +261,43 @@ func rescueBroken(ctx context.Context, path, fresh string, kind Kind, number, to
 	if found, _, err := inspectFile(path); err == nil && (found == KindShared || found == KindPrivate) && found != kind {
 		return 0, nil, errNothingLeft // above all, nothing private goes where peers read
 	}
+	donor := func(at string) error { return create(at, KindShared, 0, 1) }
+	err = eachCopy(path, donor, func(work string) (done bool, err error) {
+		kept, lost, err = rescueCopy(ctx, work, path, fresh, kind, number, total)
+		return err == nil && kept > 0 || corpus.IsFull(err) || ctx.Err() != nil, err
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return kept, lost, nil
+}
+
+// eachCopy calls rescue with copies of a file that may hold anything, until it is
+// done: as it is, then, in place of a damaged one, with the first page of a new
+// file, and of one that was compacted: only where the tables begin stands in it.
+// Donor makes a new file. [errNothingLeft]: it was never done.
+func eachCopy(path string, donor func(string) error, rescue func(work string) (done bool, err error)) error {
 	work := path + ".rescue"
 	defer removeFile(work)
-	for _, head := range []func(string) error{nil, newHead, newVacuumedHead} {
+	for _, head := range []func() error{nil, func() error { return graft(work, donor, "") }, func() error { return graft(work, donor, "VACUUM") }} {
 		if err := removeFile(work); err != nil {
-			return 0, nil, err
+			return err
 		}
 		for _, suffix := range []string{"", "-wal"} {
 			if err := copyPlain(path+suffix, work+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return 0, nil, err
+				return err
 			}
 		}
 		if head != nil {
-			if err := head(work); err != nil {
-				return 0, nil, err
+			if err := head(); err != nil {
+				return err
 			}
 		}
-		kept, lost, err = rescueCopy(ctx, work, path, fresh, kind, number, total)
-		if err == nil && kept > 0 || corpus.IsFull(err) || ctx.Err() != nil {
-			return kept, lost, err
+		if done, err := rescue(work); done {
+			return err
 		}
 	}
-	return 0, nil, errNothingLeft
+	return errNothingLeft
 }
 
 // rescueCopy reads whatever it can of a file that may hold anything.
@@ -296,16 +317,11 @@ func rescueCopy(ctx context.Context, work, path, fresh string, kind Kind, number
 	return kept, lost, err
 }
 
-// newHead gives a file the first page that a new file has.
-func newHead(path string) error { return graft(path, "") }
-
-// newVacuumedHead gives a file the first page of a new file that was compacted.
-func newVacuumedHead(path string) error { return graft(path, "VACUUM") }
-
-func graft(path, then string) error {
+// graft gives a file the first page that a new one has, after a statement.
+func graft(path string, create func(string) error, then string) error {
 	donor := path + ".donor"
 	defer removeFile(donor)
-	if err := errors.Join(removeFile(donor), create(donor, KindShared, 0, 1)); err != nil {
+	if err := errors.Join(removeFile(donor), create(donor)); err != nil {
 		return err
 	}
 	if then != "" {

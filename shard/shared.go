@@ -22,6 +22,9 @@ const MaxShards = 256
 // CorporaName is the file of corpus logs beside the shards.
 const CorporaName = "corpora.db"
 
+// ErrLogs: the file of corpora cannot be used. [SalvageShared] mends it.
+var ErrLogs = errors.New("the logs of the corpora cannot be used")
+
 // A Shared is the set of peer-shared files of a folder, with the logs of its
 // corpora. It holds nothing private: [OpenShared] makes it, nothing else does.
 // It is safe for concurrent use.
@@ -74,6 +77,9 @@ func openShared(dir string, open func(dir string) ([]*File, error)) (*Shared, er
 	}
 	store, err := corpus.Open(path)
 	if err != nil {
+		if errors.Is(err, corpus.ErrCorrupt) || errors.Is(err, corpus.ErrForeign) {
+			err = fmt.Errorf("%w: %w", ErrLogs, err)
+		}
 		return nil, errors.Join(named(path, err), closeFiles(files))
 	}
 	s := &Shared{dir: dir, corpora: store, publishing: newToken(), upkeep: newToken(), turn: newToken()}

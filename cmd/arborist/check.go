@@ -26,18 +26,21 @@ are connected. They learn which documents those are.`,
 			if err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), func(s api.Service) error {
+			opened := false
+			err = a.with(cmd.Context(), func(s api.Service) error {
+				opened = true
 				res, err := s.CheckWith(cmd.Context(), req)
 				if err != nil {
 					return err
 				}
 				res.Repaired = append(did, res.Repaired...)
-				err = a.emit(res, func(l *lines) { printCheck(l, res) })
-				if err == nil && len(res.Problems) > 0 {
-					err = &exitError{api.CodeInvalid.ExitCode()}
-				}
-				return err
+				return a.checked(res)
 			})
+			if err != nil && !opened && req.DryRun && len(did) > 0 {
+				// What a repair would do first is what it takes to open the home.
+				return a.checked(api.CheckResult{Repaired: did, Problems: []string{err.Error()}})
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&req.Subset, "read-data-subset", "", "documents to hash: 5%, or 1/10 to 10/10 (default all); the same text means the same documents")
@@ -62,6 +65,15 @@ func (a *app) salvage(cmd *cobra.Command, req api.CheckRequest) ([]string, error
 		return nil, c.Close()
 	}
 	return daemon.Salvage(cmd.Context(), home, req.DryRun)
+}
+
+// checked prints what a check has found; problems are a failure.
+func (a *app) checked(res api.CheckResult) error {
+	err := a.emit(res, func(l *lines) { printCheck(l, res) })
+	if err == nil && len(res.Problems) > 0 {
+		err = &exitError{api.CodeInvalid.ExitCode()}
+	}
+	return err
 }
 
 func printCheck(l *lines, res api.CheckResult) {

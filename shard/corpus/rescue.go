@@ -1,0 +1,223 @@
+package corpus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"net/url"
+	"strings"
+
+	"github.com/mattn/go-sqlite3"
+
+	"arborist/proof"
+)
+
+// A Rescued says what [Rescue] has kept of a log.
+type Rescued struct {
+	Origin  string
+	Signed  uint64 // records under the head that stood in the damaged file
+	Records uint64 // of these, from the first on, in the new one
+}
+
+// Rescue makes a new file of corpora at fresh out of what can be read of the
+// damaged one, which nobody has open. Nothing is taken on trust: a head is in
+// force only where the records that were read hash to the root that it signs, and
+// all that is derived from records is made anew. Where they do not, the head is
+// the last one known, as after the restore of an old backup: an own corpus signs
+// nothing, and a sync brings back what is missing.
+//
+// Report is told what could not be kept. It fails where the new file cannot be
+// written, and keeps nothing of a file of which nothing can be read.
+func Rescue(ctx context.Context, damaged, fresh string, report func(problem string)) (kept []Rescued, err error) {
+	from := sql.OpenDB(connector{(&url.URL{Scheme: "file", Path: damaged}).String() + "?mode=rw&_busy_timeout=5000"})
+	defer from.Close()
+	from.SetMaxOpenConns(1)
+	to, err := Open(fresh)
+	if err != nil {
+		return nil, err
+	}
+	r := &rescue{from: from, to: to, report: report}
+	for _, l := range r.logs(ctx) {
+		one, err := r.keep(ctx, l)
+		if err != nil {
+			return kept, errors.Join(fmt.Errorf("rescue corpus %.200q: %w", l.origin, err), to.Close())
+		}
+		kept = append(kept, one)
+	}
+	_, err = to.Check(ctx, report)
+	return kept, errors.Join(err, to.Close())
+}
+
+type rescue struct {
+	from   *sql.DB
+	to     *Store
+	report func(string)
+}
+
+// A savedLog is the row of a corpus as the damaged file has it.
+type savedLog struct {
+	id              int64
+	origin          string
+	key             *proof.Verifier
+	own             bool
+	note, seen      []byte
+	frozen          sql.NullInt64
+	statement       []byte
+	rotations, rest []savedTable
+}
+
+// logs reads the corpora one by one, as far as it gets.
+func (r *rescue) logs(ctx context.Context) (all []savedLog) {
+	for after := int64(0); ; {
+		var l savedLog
+		var key string
+		err := r.from.QueryRowContext(ctx, "SELECT id, origin, key, own, note, seen, frozen, statement FROM corpus WHERE id > ? ORDER BY id LIMIT 1", after).
+			Scan(&l.id, &l.origin, &key, &l.own, &l.note, &l.seen, &l.frozen, &l.statement)
+		if err == nil {
+			l.key, err = proof.ParseVerifier(key)
+		}
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return all
+		case l.id <= after: // where to go on is not known
+			r.report(fmt.Sprintf("the list of corpora cannot be read behind the %d first: %v", len(all), err))
+			return all
+		case err != nil || l.key.Name() != l.origin:
+			r.report(fmt.Sprintf("corpus %.200q is left out: its key cannot be read", l.origin))
+		default:
+			l.rotations = []savedTable{r.table(ctx, l, "rotation", "seq, old, note, pending, statement")}
+			l.rest = []savedTable{
+				r.table(ctx, l, "witness", "active, cosigned"),
+				r.table(ctx, l, "evidence", "id, heads, kind, older, newer, root, path, at"),
+				r.table(ctx, l, "filter", "note, bytes"),
+			}
+			all = append(all, l)
+		}
+		after = l.id
+	}
+}
+
+// A savedTable is what a small table holds of one corpus.
+type savedTable struct {
+	insert string
+	rows   [][]any
+}
+
+func (r *rescue) table(ctx context.Context, l savedLog, name, columns string) savedTable {
+	n := strings.Count(columns, ",") + 1
+	t := savedTable{insert: fmt.Sprintf("INSERT INTO %s (corpus, %s) VALUES (?%s)", name, columns, strings.Repeat(", ?", n))}
+	rows, err := r.from.QueryContext(ctx, fmt.Sprintf("SELECT %s FROM %s WHERE corpus = ?", columns, name), l.id)
+	if err == nil {
+		defer rows.Close()
+		for rows.Next() {
+			values, into := make([]any, n), make([]any, n)
+			for i := range values {
+				into[i] = &values[i]
+			}
+			if err = rows.Scan(into...); err != nil {
+				break
+			}
+			t.rows = append(t.rows, values)
+		}
+		err = errors.Join(err, rows.Err())
+	}
+	if err != nil {
+		r.report(fmt.Sprintf("corpus %s: its rows of %s cannot all be read: %v", l.origin, name, err))
+	}
+	return t
+}
+
+// write adds the rows to the new file. One that cannot be there is left out.
+func (r *rescue) write(ctx context.Context, tx *sql.Tx, l *log, tables []savedTable) error {
+	for _, t := range tables {
+		for _, row := range t.rows {
+			_, err := tx.ExecContext(ctx, t.insert, append([]any{l.id}, row...)...)
+			var e sqlite3.Error
+			if errors.As(err, &e) && e.Code == sqlite3.ErrConstraint {
+				r.report(fmt.Sprintf("corpus %s: a row is left out: %v", l.origin, err))
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keep puts one corpus into the new file.
+func (r *rescue) keep(ctx context.Context, saved savedLog) (kept Rescued, err error) {
+	kept.Origin = saved.origin
+	err = r.to.update(ctx, func(tx *sql.Tx) error {
+		if _, err := pin(ctx, tx, saved.key, saved.own); err != nil {
+			return err
+		}
+		l, err := findLog(ctx, tx, saved.origin)
+		if err != nil {
+			return err
+		}
+		return r.write(ctx, tx, l, saved.rotations)
+	})
+	if err != nil {
+		return kept, err
+	}
+	var reached error
+	if saved.note != nil {
+		var head proof.Checkpoint
+		if head, reached = proof.ReadCheckpoint(saved.note); reached == nil {
+			_, reached = r.to.ExtendFrom(ctx, saved.origin, saved.note, func(from uint64) iter.Seq2[[]byte, error] { return r.lines(ctx, saved.id, from, head.Size) })
+		}
+		if ctx.Err() != nil || IsFull(reached) {
+			return kept, reached
+		}
+		kept.Signed = head.Size
+	}
+	err = r.to.update(ctx, func(tx *sql.Tx) error {
+		l, err := findLog(ctx, tx, saved.origin)
+		if err != nil {
+			return err
+		}
+		kept.Records = l.staged
+		return r.settle(ctx, tx, l, saved)
+	})
+	if reached != nil {
+		r.report(fmt.Sprintf("corpus %s: %d of its %d records can be kept: %v", saved.origin, kept.Records, kept.Signed, reached))
+	}
+	return kept, err
+}
+
+// lines yields records of the damaged file.
+func (r *rescue) lines(ctx context.Context, corpus int64, from, end uint64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for index := from; index < end; index++ {
+			var line []byte
+			err := r.from.QueryRowContext(ctx, "SELECT line FROM record WHERE corpus = ? AND idx = ?", corpus, int64(index)).Scan(&line)
+			if !yield(line, err) {
+				return
+			}
+		}
+	}
+}
+
+// settle brings over what is kept of a corpus beside its records. It comes after
+// them, since a frozen corpus takes none.
+func (r *rescue) settle(ctx context.Context, tx *sql.Tx, l *log, saved savedLog) error {
+	if err := r.write(ctx, tx, l, saved.rest); err != nil {
+		return err
+	}
+	note, seen, greatest := l.note, []byte(nil), l.head.Size
+	for _, known := range [][]byte{saved.note, saved.seen} {
+		head, err := l.open(known)
+		switch {
+		case err != nil:
+		case head == l.head:
+			note = known // with its cosignatures
+		case head.Size > greatest:
+			seen, greatest = known, head.Size
+		}
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE corpus SET note = ?, seen = ?, frozen = ?, statement = ? WHERE id = ?", note, seen, saved.frozen, saved.statement, l.id)
+	return err
+}

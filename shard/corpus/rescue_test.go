@@ -1,0 +1,228 @@
+package corpus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// everyKind makes a file with an own corpus that has changed its key, and
+// followed ones: one that it is a witness of, one that is frozen, one of which it
+// knows a head that it does not have, one that it has nothing of.
+func everyKind(t *testing.T) (path string, m *model) {
+	t.Helper()
+	ctx := t.Context()
+	m = newModelOf(t, "a", 300)
+	path = filepath.Join(t.TempDir(), "corpora.db")
+	s := openTest(t, path)
+	s.SetWitnesses(nil, testWitness(t, "me"))
+	s.now = func() time.Time { return time.Unix(1700000000, 0) }
+	old, next := testSigner(t, "main", 1), testSigner(t, "main", 2)
+	if _, err := s.Create(ctx, "main", old.Verifier()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(ctx, old.Name(), old, numbered(20, 0)); err != nil {
+		t.Fatal(err)
+	}
+	rotated(t, s, old, next)
+	if _, err := s.Append(ctx, old.Name(), next, append(numbered(290, 20), withdrawal("https://example.org/7"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.MakeFilter(ctx, old.Name(), next), s.Certify(ctx, old.Name(), []byte("statement"))); err != nil {
+		t.Fatal(err)
+	}
+	followTo(t, s, m, 300)
+	if err := s.Witness(ctx, m.origin(), true); err != nil {
+		t.Fatal(err)
+	}
+	frozen := newModelOf(t, "frozen", 30)
+	followTo(t, s, frozen, 20)
+	liar := frozen.fork(10)
+	for _, r := range numbered(20, 500) {
+		liar.put(r)
+	}
+	if _, err := s.Extend(ctx, frozen.origin(), liar.note(20), nil); !errors.Is(err, ErrEquivocation) {
+		t.Fatal(err)
+	}
+	ahead := newModelOf(t, "ahead", 30)
+	followTo(t, s, ahead, 20)
+	if _, err := s.RememberHead(ctx, ahead.origin(), ahead.note(30), ahead.consistency(20, 30)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Follow(ctx, testSigner(t, "nothing", 1).Verifier()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path, m
+}
+
+// content returns every row of a file.
+func content(t *testing.T, path string) map[string][]string {
+	t.Helper()
+	db := sql.OpenDB(plainConnector("file:" + path + "?mode=ro"))
+	defer db.Close()
+	all := make(map[string][]string)
+	for _, table := range []string{"corpus", "record", "tile", "evidence", "witness", "rotation", "filter"} {
+		rows, err := db.Query("SELECT * FROM " + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			values, into := make([]any, len(columns)), make([]any, len(columns))
+			for i := range values {
+				into[i] = &values[i]
+			}
+			if err := rows.Scan(into...); err != nil {
+				t.Fatal(err)
+			}
+			all[table] = append(all[table], fmt.Sprintf("%s %x", columns, values))
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func TestARescueOfAWholeFileKeepsAllOfIt(t *testing.T) {
+	path, _ := everyKind(t)
+	fresh := filepath.Join(t.TempDir(), "fresh.db")
+	kept, err := Rescue(t.Context(), path, fresh, func(p string) { t.Errorf("not kept: %s", p) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range kept {
+		if l.Records != l.Signed {
+			t.Errorf("%+v", l)
+		}
+	}
+	want, got := content(t, path), content(t, fresh)
+	for table, rows := range want {
+		if len(rows) == 0 || !reflect.DeepEqual(rows, got[table]) {
+			t.Errorf("%s: %d rows of %d, or others", table, len(got[table]), len(rows))
+		}
+	}
+}
+
+// What derives from records comes back from them, whatever was made of it.
+func TestARescueMakesAnewWhatDerivesFromRecords(t *testing.T) {
+	for _, damage := range []string{
+		"DELETE FROM tile WHERE level = 0",
+		"UPDATE tile SET hashes = zeroblob(length(hashes))",
+		"UPDATE record SET ended = 3, root = zeroblob(32)",
+		"UPDATE corpus SET size = 7, root = zeroblob(32), documents = 1, staged = 9",
+		"DROP INDEX record_root",
+	} {
+		path, _ := everyKind(t)
+		want := content(t, path)
+		edit(t, path, damage)
+		fresh := filepath.Join(t.TempDir(), "fresh.db")
+		if _, err := Rescue(t.Context(), path, fresh, func(p string) { t.Errorf("%s: not kept: %s", damage, p) }); err != nil {
+			t.Fatal(err)
+		}
+		if got := content(t, fresh); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: something else came of it", damage)
+		}
+	}
+}
+
+func edit(t *testing.T, path, statement string) {
+	t.Helper()
+	db := sql.OpenDB(plainConnector("file:" + path))
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestALogWithoutSomeRecordsWaitsForThem(t *testing.T) {
+	for damage, records := range map[string]uint64{
+		"DELETE FROM record WHERE idx = 200":                     200,
+		"UPDATE record SET line = x'00' WHERE idx = 200":         0,
+		"UPDATE record SET line = CAST(line || ' ' AS BLOB) WHERE idx = 200": 0,
+		"DELETE FROM record":                                     0,
+	} {
+		ctx, m := context.Background(), newModelOf(t, "main", 300)
+		s := ownStore(t, m, 300, nil)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		edit(t, s.path, damage)
+		fresh, said := filepath.Join(t.TempDir(), "fresh.db"), 0
+		kept, err := Rescue(ctx, s.path, fresh, func(string) { said++ })
+		if err != nil || len(kept) != 1 || kept[0] != (Rescued{m.origin(), 300, records}) || said == 0 {
+			t.Errorf("%s: %+v, %d reports, %v", damage, kept, said, err)
+		}
+		s = openTest(t, fresh)
+		if _, err := s.Append(ctx, m.origin(), m.signer, numbered(1, 900)); !errors.Is(err, ErrBehind) {
+			t.Errorf("%s: append: %v", damage, err)
+		}
+		if _, err := s.ExtendFrom(ctx, m.origin(), m.note(300), m.from(300)); err != nil {
+			t.Errorf("%s: bring it back: %v", damage, err)
+		}
+		m.checkLog(t, s, 300)
+	}
+}
+
+// Whichever page of the file is lost: a head is in force with all that it signs,
+// or it is known and waits, and nothing in the new file contradicts itself.
+func TestARescueTrustsNothingThatItReads(t *testing.T) {
+	path, m := everyKind(t)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pageSize = 4096
+	lost := make(map[string]int)
+	for at := pageSize; at < len(whole); at += 5 * pageSize {
+		for name, page := range map[string][]byte{"zeroed": make([]byte, pageSize), "another": whole[len(whole)-at:][:pageSize]} {
+			b := append([]byte(nil), whole...)
+			copy(b[at:], page)
+			dir := t.TempDir()
+			damaged, fresh := filepath.Join(dir, "damaged.db"), filepath.Join(dir, "fresh.db")
+			if err := os.WriteFile(damaged, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var problems []string
+			kept, err := Rescue(t.Context(), damaged, fresh, func(p string) { problems = append(problems, p) })
+			if err != nil {
+				t.Fatalf("page %d %s: %v", at/pageSize, name, err)
+			}
+			s := openTest(t, fresh)
+			for _, l := range kept {
+				info, err := s.Lookup(t.Context(), l.Origin)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if info.Size != l.Signed && (info.Size != 0 || info.Seen < l.Signed || len(problems) == 0) {
+					t.Errorf("page %d %s: %+v of %+v, %q", at/pageSize, name, info, l, problems)
+				}
+				if info.Size < l.Signed {
+					lost[name]++
+				}
+				if l.Origin == m.origin() && info.Size > 0 {
+					m.checkInfo(t, s, 300)
+					m.checkTiles(t, s, 300)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if lost["zeroed"] == 0 || lost["another"] == 0 {
+		t.Errorf("no log was ever damaged: %v", lost)
+	}
+}
