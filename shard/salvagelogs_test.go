@@ -32,7 +32,9 @@ func TestABrokenFileOfCorporaIsMadeAnewOfItsRecords(t *testing.T) {
 			zeroPage(t, p, "SELECT rootpage FROM sqlite_schema WHERE name = 'record_uri'")
 		}, true, true},
 		"tiles are changed": {func(t *testing.T, p string) { tamper(t, p, "UPDATE tile SET hashes = zeroblob(length(hashes))") }, true, true},
-		"records are lost":  {func(t *testing.T, p string) { zeroPage(t, p, "SELECT rootpage FROM sqlite_schema WHERE name = 'record'") }, false, true},
+		"records are lost": {func(t *testing.T, p string) {
+			zeroPage(t, p, "SELECT rootpage FROM sqlite_schema WHERE name = 'record'")
+		}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := published(t, records)

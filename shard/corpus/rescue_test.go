@@ -149,10 +149,10 @@ func edit(t *testing.T, path, statement string) {
 
 func TestALogWithoutSomeRecordsWaitsForThem(t *testing.T) {
 	for damage, records := range map[string]uint64{
-		"DELETE FROM record WHERE idx = 200":                     200,
-		"UPDATE record SET line = x'00' WHERE idx = 200":         0,
+		"DELETE FROM record WHERE idx = 200":                                 200,
+		"UPDATE record SET line = x'00' WHERE idx = 200":                     0,
 		"UPDATE record SET line = CAST(line || ' ' AS BLOB) WHERE idx = 200": 0,
-		"DELETE FROM record":                                     0,
+		"DELETE FROM record":                                                 0,
 	} {
 		ctx, m := context.Background(), newModelOf(t, "main", 300)
 		s := ownStore(t, m, 300, nil)
