@@ -10,7 +10,8 @@ import (
 // none. Only the path counts, not what the server says.
 func (n notPages) kind(u weburl.URL) string {
 	path := u.Path()
-	if robots := path == "/robots.txt"; robots || !n.document.MatchString(path) {
+	end := path[max(0, len(path)-len(".docx")):] // as much as may matter
+	if robots := path == "/robots.txt"; robots || !n.document.MatchString(end) {
 		return ""
 	}
 	return strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])

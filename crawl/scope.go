@@ -103,7 +103,7 @@ func (n notPages) reason(u weburl.URL) string {
 	case strings.HasSuffix(path, ".atom"), strings.HasSuffix(path, ".rss"), strings.HasSuffix(path, ".rdf"),
 		strings.Contains(path, "/feed/"), strings.Contains(path, "/feeds/"), wordPressFeed(u.Query()):
 		return reasonFeed
-	case n.sitemap.MatchString(path):
+	case strings.Contains(path, "sitemap") && n.sitemap.MatchString(path):
 		return reasonSitemap
 	case path == "/robots.txt":
 		return reasonRobots

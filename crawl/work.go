@@ -29,14 +29,26 @@ func (r *run) crawl(ctx context.Context) error {
 
 	var visits sync.WaitGroup
 	r.results = newInbox()
+	more := make(chan func()) // a visit for who has just ended one, and has a grown stack
 	r.send = func(l *lane, e frontier.Entry) {
-		visits.Go(func() {
+		visit := func() {
 			v := r.visit(starts, answers, l, e)
 			v.lane = l
 			r.results.put(v)
-		})
+		}
+		select {
+		case more <- visit:
+		default:
+			visits.Go(func() {
+				visit()
+				for visit := range more {
+					visit()
+				}
+			})
+		}
 	}
 	err := r.loop(ctx)
+	close(more)
 	noMoreStarts()
 	if !r.keeps {
 		noMoreAnswers()

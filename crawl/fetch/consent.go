@@ -66,16 +66,28 @@ func IsConsentWall(body []byte) bool {
 }
 
 // speaksOfConsent is a cheap first look that nearly every page fails: for
-// "cookie", "consent", "Datenschutz", "personal data" and "confidentialité". What
-// it looks for begins with a rare letter where it can, which is twice as fast.
+// "cookie", "consent", "Datenschutz", "personal data" and "confidentialité". A
+// word with a rare letter is looked for at that, in a fraction of the time.
 func speaksOfConsent(body []byte) bool {
 	body = body[:min(len(body), sketchLimit)]
-	for _, word := range []string{"kie", "KIE", "onsent", "ONSENT", "utz", "personal", "Personal", "fidentialit"} {
-		if bytes.Contains(body, []byte(word)) {
+	return hasWord(body, "kie", 'k') || hasWord(body, "KIE", 'K') || hasWord(body, "utz", 'z') || hasWord(body, "CONSENT", 'C') ||
+		hasWord(body, "personal", 'p') || hasWord(body, "Personal", 'P') ||
+		bytes.Contains(body, []byte("nsent")) || bytes.Contains(body, []byte("fidentialit"))
+}
+
+// hasWord reports whether text holds a word in which letter stands once.
+func hasWord(text []byte, word string, letter byte) bool {
+	at := strings.IndexByte(word, letter)
+	for {
+		i := bytes.IndexByte(text, letter)
+		if i < 0 {
+			return false
+		}
+		if end := i - at + len(word); i >= at && end <= len(text) && string(text[i-at:end]) == word {
 			return true
 		}
+		text = text[i+1:]
 	}
-	return false
 }
 
 // consentTopics gives the topics of a wall that a text speaks of.

@@ -239,3 +239,19 @@ func FuzzTargetIsWhatTheURLSays(f *testing.F) {
 		}
 	})
 }
+
+// Each of the words that a wall is looked for by is found wherever it stands,
+// and nothing that only begins like one.
+func TestFirstLookForWallsMissesNoWord(t *testing.T) {
+	words := []string{"cookie", "COOKIE", "consent", "Consent", "CONSENT", "Datenschutz", "personal", "Personal", "confidentialité"}
+	for _, w := range words {
+		for _, page := range []string{w, "kKzpPC" + w, w + "kKzpPC", "zutu " + w + " kiz"} {
+			if !speaksOfConsent([]byte(page)) {
+				t.Errorf("%q was missed", page)
+			}
+		}
+		if w = w[:len(w)-len("é")]; speaksOfConsent([]byte("kzkpPersona" + w[:2])) {
+			t.Errorf("found a word in %q", w[:2])
+		}
+	}
+}

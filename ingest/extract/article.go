@@ -40,8 +40,8 @@ type content struct {
 // where it needs to.
 func mainContent(c *clock, doc *html.Node) (content, error) {
 	body := content{extractor: bodyExtractor}
-	page := weigh(doc)
-	if main := landmark(doc); main != nil {
+	page, main := weigh(doc), landmark(doc)
+	if main != nil {
 		if m := weigh(main); isMost(m, page) {
 			pruneTo(main)
 			page = m
@@ -54,12 +54,13 @@ func mainContent(c *clock, doc *html.Node) (content, error) {
 		body.node = bodyOf(doc)
 		return body, nil
 	case page.main && page.code:
-		body.node = bodyOf(doc)
+		body.node = main
+		dropMenus(main)
 		title, err := titleAlone(c, doc, headings)
 		body.title = title
 		return body, err
 	}
-	article, err := readArticle(c, doc)
+	article, err := readArticle(c, newExtractor(c), doc)
 	if err != nil || article.Node == nil {
 		return body, err
 	}
@@ -74,13 +75,17 @@ func mainContent(c *clock, doc *html.Node) (content, error) {
 	return found, nil
 }
 
-// readArticle has the extractor look for the article of a page, whose Node is
-// nil where it finds none, and takes the tree apart for it. Errors are those of
-// the clock.
-func readArticle(c *clock, doc *html.Node) (readability.Article, error) {
+func newExtractor(c *clock) readability.Parser {
 	parser := readability.NewParser()
 	parser.Logger = c.logger()
 	parser.KeepClasses = true // they name the language of code
+	return parser
+}
+
+// readArticle has the extractor look for the article of a page, whose Node is
+// nil where it finds none, and takes the tree apart for it. Errors are those of
+// the clock.
+func readArticle(c *clock, parser readability.Parser, doc *html.Node) (readability.Article, error) {
 	var article readability.Article
 	err := guard(func() (err error) {
 		// No address: relative links stay relative.
@@ -113,7 +118,9 @@ func titleAlone(c *clock, doc *html.Node, headings []string) (string, error) {
 		h.AppendChild(&html.Node{Type: html.TextNode, Data: text})
 		body.AppendChild(h)
 	}
-	article, err := readArticle(c, page)
+	parser := newExtractor(c)
+	parser.CharThresholds = 0 // it need not look twice for more text
+	article, err := readArticle(c, parser, page)
 	return oneLine(article.Title()), err
 }
 

@@ -22,6 +22,14 @@ const (
 // that the converter uses so. Pages use them as icons.
 var stripPrivate = strings.NewReplacer("\a", "", "\uf002", "", lessThan, "", greaterThan, "", underscore, "")
 
+func withoutPrivate(text string) string {
+	// Few texts hold any: two quick looks save a slow one at each character.
+	if strings.IndexByte(text, '\a') < 0 && strings.IndexByte(text, lessThan[0]) < 0 {
+		return text
+	}
+	return stripPrivate.Replace(text)
+}
+
 // hide takes < and > and the _ inside words past the converter.
 func hide(_ converter.Context, text string) string {
 	if !strings.ContainsAny(text, "<>_") {
@@ -58,6 +66,9 @@ func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 // show brings them back, escaped where Markdown would read a tag, an address
 // or a quote.
 func show(_ converter.Context, text []byte) []byte {
+	if !bytes.Contains(text, []byte(lessThan[:2])) {
+		return text // none of them is in it
+	}
 	out := make([]byte, 0, len(text))
 	for line := range bytes.Lines(text) {
 		if rest := bytes.TrimLeft(line, " "); bytes.HasPrefix(rest, []byte(greaterThan)) {

@@ -48,12 +48,11 @@ func fromTree(ctx context.Context, uri string, page []byte) (Text, error) {
 		}
 		dropMarks(doc)
 		content.node = bodyOf(doc)
+		if weigh(content.node).work <= maxWork {
+			dropMenus(content.node)
+		}
 	}
-	whole := content.extractor == bodyExtractor
-	if whole && weigh(content.node).work <= maxWork {
-		dropMenus(content.node)
-	}
-	t.Markdown, err = toMarkdown(c, content.node, whole, 8*len(page)+64<<10)
+	t.Markdown, err = toMarkdown(c, content.node, content.extractor == bodyExtractor, 8*len(page)+64<<10)
 	if content.heading != "" {
 		t.Markdown = append([]byte("# "+content.heading+"\n\n"), t.Markdown...)
 	}

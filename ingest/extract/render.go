@@ -65,7 +65,7 @@ func prepare(n *html.Node, describe bool) {
 		next := c.NextSibling
 		switch c.Type {
 		case html.TextNode:
-			c.Data = stripPrivate.Replace(c.Data)
+			c.Data = withoutPrivate(c.Data)
 		case html.CommentNode:
 			n.RemoveChild(c)
 		case html.ElementNode:

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -74,11 +75,25 @@ func (m *mass) add(n *html.Node, link, pre bool, containers int) {
 	}
 }
 
+// visibleBytes is the length of s without white space.
 func visibleBytes(s string) int {
+	n := 0
+	for i, c := range []byte(s) { // not copied
+		switch {
+		case c >= utf8.RuneSelf:
+			return n + visibleRunes(s[i:])
+		case c != ' ' && (c < '\t' || c > '\r'):
+			n++
+		}
+	}
+	return n
+}
+
+func visibleRunes(s string) int {
 	n := len(s)
 	for _, r := range s {
 		if unicode.IsSpace(r) {
-			n -= len(string(r))
+			n -= utf8.RuneLen(r)
 		}
 	}
 	return n

@@ -14,13 +14,15 @@ const java = "/usr/share/doc/openjdk-17-doc"
 // BenchmarkDiscovery finds the pages of a site and stores none, beside wget2
 // with 8 threads. wget2 cannot follow links without fetching either; once it
 // keeps the pages as files, which is what it is for, and once it deletes each.
+// The floor is what it takes to get the pages that are known then, one after the
+// other over one connection, and to look at none of them.
 // The benchmark fails where wget2 finds a page that the crawl does not, or
 // where the crawl asks for an address twice.
 func BenchmarkDiscovery(b *testing.B) {
 	site := serve(b, java)
 	wget2 := []string{"-q", "-r", "-l", "inf", "--max-threads=8", "--robots=off", "--no-parent",
 		"--reject", "*.css,*.js,*.png,*.gif,*.svg,*.ico,*.woff2,*.jpg,*.zip,*.gz,*.pdf", site.base + "api/index.html"}
-	var ours, keeping, deleting cost
+	var ours, keeping, deleting, bare cost
 	var pages []string
 	for b.Loop() {
 		ours.add(crawl(b, site.base+"api/index.html"))
@@ -33,10 +35,14 @@ func BenchmarkDiscovery(b *testing.B) {
 		}
 		deleting.add(run(b, exec.Command(tool(b, "wget2"), append([]string{"--delete-after"}, wget2...)...)))
 		b.ReportMetric(float64(len(pages)-len(slices.Compact(site.pages(b)))), "pages-more")
+		bare.add(get(b, site.base, pages))
+		site.requests(b)
 	}
 	ours.report(b, len(pages))
 	b.ReportMetric(ours.against(keeping), "cpu/wget2")
 	b.ReportMetric(ours.against(deleting), "cpu/wget2-deleting")
+	b.ReportMetric(ours.against(bare), "cpu/bare-get")
+	b.ReportMetric(keeping.against(bare), "wget2/bare-get")
 }
 
 // BenchmarkIngest crawls into the private crawl db (extraction, Merkle trees,

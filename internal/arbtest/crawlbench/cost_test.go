@@ -2,7 +2,10 @@ package crawlbench
 
 import (
 	"bytes"
+	"io"
+	"net/http"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -43,6 +46,35 @@ func run(b *testing.B, cmd *exec.Cmd) cost {
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	return cost{runs: 1, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), rss: usage.Maxrss}
+}
+
+// get gets the pages at these paths of a site with nothing but the standard
+// library's client. The cost is that of this process, without memory.
+func get(b *testing.B, base string, paths []string) cost {
+	b.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	before := processorTime(b)
+	for _, p := range paths {
+		resp, err := client.Get(strings.TrimSuffix(base, "/") + p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		if resp.Body.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return cost{runs: 1, cpu: processorTime(b) - before}
+}
+
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // tool gives the path of a program and skips the benchmark where there is none.
