@@ -67,12 +67,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			err = h.serve(r, out, res, g)
 		}
+		if err == nil {
+			return "", nil
+		}
 		return res.path(), err
 	})
 }
 
-// answer admits a guest, has serve answer, which names what was asked for, and
-// refuses what it fails with.
+// answer admits a guest, has serve answer, which names what it fails at, and
+// refuses that.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request, serve func(*reply, *guest) (name string, err error)) {
 	// The clock would be the only thing in a reply that differs between two
 	// nodes with the same corpora.

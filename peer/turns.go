@@ -8,12 +8,16 @@ import (
 	"time"
 )
 
-// turns share the work of serving among guests: as many requests are worked on
-// at a time as there are processors, and of those that wait the next one is of
+// turns share the work of serving among guests: one request fewer is worked on
+// at a time than there are processors, and of those that wait the next one is of
 // whoever was served least. So a guest that asks for much, over however many
 // streams, makes itself wait, and one that asks for little waits for what is
 // being worked on alone. Sending a reply is no work: a guest that reads slowly
 // keeps nobody.
+//
+// The processor that is left over belongs to the network. Where each has a goroutine
+// that can run, as under a flood, Go looks for what has arrived every 10 ms only,
+// and whoever asks for little would wait for that.
 type turns struct {
 	mu      sync.Mutex
 	free    int
@@ -30,7 +34,7 @@ type line struct {
 // firstCharge is what a request is taken to cost until it is known.
 const firstCharge = time.Millisecond
 
-func newTurns() *turns { return &turns{free: max(2, runtime.GOMAXPROCS(0))} }
+func newTurns() *turns { return &turns{free: max(1, runtime.GOMAXPROCS(0)-1)} }
 
 // take waits for g's turn. End gives it back, once.
 func (t *turns) take(ctx context.Context, g *guest) (end func(), err error) {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -116,15 +115,14 @@ func (b *bench) crowd() error {
 		}
 	}
 	row(fmt.Sprintf("%d peers dial (%d failed), %d are connected", b.peers, failed.Load(), held), fmt.Sprintf("RSS %.0f MiB", mib(n.rss())), "< 512 MB")
-	honest := guests[0]
-	calm, err := honest.pace(b.ctx, paths)
+	calm, err := b.pace(n.addr, paths)
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(b.ctx)
 	var floods sync.WaitGroup
 	var asked, refused atomic.Int64
-	for i := 1; i <= flooders && i < len(guests); i++ {
+	for i := range min(flooders, len(guests)) {
 		for range floodStreams {
 			floods.Go(func() {
 				for ctx.Err() == nil {
@@ -138,33 +136,16 @@ func (b *bench) crowd() error {
 			})
 		}
 	}
-	flooded, err := honest.pace(b.ctx, paths)
+	flooded, err := b.pace(n.addr, paths)
 	stop()
 	floods.Wait()
 	if err != nil {
 		return err
 	}
 	row("  honest proofs, p50 and p99, calm", fmt.Sprintf("%.1f and %.1f ms", ms(calm, 50), ms(calm, 99)), "")
-	row(fmt.Sprintf("  while %d of them flood, 16 streams each (%d asked, %d refused)", min(flooders, len(guests)-1), asked.Load(), refused.Load()), fmt.Sprintf("%.1f and %.1f ms; RSS %.0f MiB", ms(flooded, 50), ms(flooded, 99), mib(n.rss())), "")
+	row(fmt.Sprintf("  while %d of them flood, 16 streams each (%d asked, %d refused)", min(flooders, len(guests)), asked.Load(), refused.Load()), fmt.Sprintf("%.1f and %.1f ms; RSS %.0f MiB", ms(flooded, 50), ms(flooded, 99), mib(n.rss())), "")
 	row("  p99 under flood / calm", fmt.Sprintf("%.1f x", ms(flooded, 99)/ms(calm, 99)), "<= 2 x")
 	return nil
-}
-
-// pace asks for a proof every 10 ms, 1,000 times, and returns how long each took.
-func (g *guest) pace(ctx context.Context, paths []string) (times []time.Duration, err error) {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for i := range 1000 {
-		<-tick.C
-		began := time.Now()
-		status, _, err := g.get(ctx, paths[i%len(paths)])
-		if err != nil || status != http.StatusOK {
-			return nil, fmt.Errorf("an honest request: status %d, %w", status, err)
-		}
-		times = append(times, time.Since(began))
-	}
-	slices.Sort(times)
-	return times, nil
 }
 
 func ms(sorted []time.Duration, percent int) float64 {
