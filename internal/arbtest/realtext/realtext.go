@@ -92,6 +92,15 @@ func Queries(texts [][]byte, kind string, n int) (all []Query) {
 	return all
 }
 
+// AllQueries makes n queries of each kind.
+func AllQueries(texts [][]byte, kinds []string, n int) map[string][]Query {
+	all := make(map[string][]Query)
+	for _, kind := range kinds {
+		all[kind] = Queries(texts, kind, n)
+	}
+	return all
+}
+
 // CPU returns the processor time that this process has used.
 func CPU() time.Duration {
 	var u syscall.Rusage
