@@ -14,7 +14,7 @@ type state struct {
 	allWords, posting                                     int64
 }
 
-func readState(ctx context.Context, tx *sql.Tx) (s state, err error) {
+func readState(ctx context.Context, tx queryer) (s state, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT generation, documents, chunks, bytes, passages, words, all_words, posting FROM state").
 		Scan(&s.generation, &s.documents, &s.chunks, &s.bytes, &s.passages, &s.words, &s.allWords, &s.posting)
 	return s, err

@@ -3,7 +3,6 @@ package shard
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -39,13 +38,15 @@ func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem
 	c := &checker{file: f, subset: subset, report: func(format string, args ...any) {
 		report(f.path + ": " + fmt.Sprintf(format, args...))
 	}}
-	if c.tx, err = db.BeginTx(ctx, nil); isUnreadable(damage(err)) {
+	tx, err := db.BeginTx(ctx, nil)
+	if isUnreadable(damage(err)) {
 		c.report("it cannot be read: %v", err)
 		return 0, nil
 	} else if err != nil {
 		return 0, f.fail(err)
 	}
-	defer c.tx.Rollback()
+	defer tx.Rollback()
+	c.tx = tx
 	for _, step := range []func(context.Context) error{c.database, c.documents, c.index, c.locations} {
 		// A damaged page makes one step fail; the others may still tell more.
 		if err := step(ctx); isUnreadable(damage(err)) {
@@ -74,7 +75,7 @@ func isUnreadable(err error) bool {
 
 type checker struct {
 	file   *File
-	tx     *sql.Tx
+	tx     queryer
 	subset Subset // whose text is read
 	report func(format string, args ...any)
 	hashed int

@@ -21,7 +21,7 @@ type CurrentPage struct {
 // least from and before to, in no order, until fn fails. Hashes are as stored:
 // nothing is verified.
 func (f *File) EachCurrent(ctx context.Context, from, to string, fn func(CurrentPage) error) error {
-	return f.view(ctx, func(tx *sql.Tx) error {
+	return f.view(ctx, func(tx queryer) error {
 		rows, err := tx.QueryContext(ctx, `SELECT l.uri, l.title, d.root, d.words, h.hashes FROM locations l
 			JOIN documents d ON d.id = l.document JOIN leaves h ON h.document = d.id
 			WHERE l.current = 1 AND l.uri >= ? AND l.uri < ?`, from, to)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"arborist/document"
 )
@@ -12,15 +13,17 @@ import (
 // core, waits for all of them and joins their errors.
 func each(n int, fn func(int) error) error {
 	errs := make([]error, n)
-	slots := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 			errs[i] = fn(i)
-		})
+		}
 	}
+	var wg sync.WaitGroup
+	for range min(n, 2*runtime.GOMAXPROCS(0)) - 1 {
+		wg.Go(work)
+	}
+	work() // one of them is the caller
 	wg.Wait()
 	return errors.Join(errs...)
 }

@@ -269,28 +269,35 @@ func (f *File) makeSure(ctx context.Context) error {
 	return f.fail(err)
 }
 
+// A queryer reads: a transaction, or a connection in one. Of a [sql.Tx] each
+// statement costs a goroutine, which waits for the transaction to end.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // snapshot begins a read transaction, which sees one state of the file, and
 // returns what ends it. Waiting for a connection ends with the context; the
-// transaction does not end by itself with it, because database/sql would do
-// that in a goroutine, and nothing of a call may be left when it returns.
-func (f *File) snapshot(ctx context.Context) (*sql.Tx, func(), error) {
+// transaction does not, so that nothing of a call is left when it returns.
+func (f *File) snapshot(ctx context.Context) (queryer, func(), error) {
 	conn, err := f.reader.Conn(ctx)
 	if err != nil {
 		return nil, nil, f.fail(err)
 	}
-	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
-	if err != nil {
+	if _, err := conn.ExecContext(background, "BEGIN"); err != nil {
 		conn.Close()
 		return nil, nil, f.fail(err)
 	}
-	return tx, func() {
-		tx.Rollback()
+	return conn, func() {
+		if _, err := conn.ExecContext(background, "ROLLBACK"); err != nil {
+			conn.Raw(func(any) error { return driver.ErrBadConn }) // nobody else may get it
+		}
 		conn.Close()
 	}, nil
 }
 
 // view runs fn in a read transaction.
-func (f *File) view(ctx context.Context, fn func(*sql.Tx) error) error {
+func (f *File) view(ctx context.Context, fn func(queryer) error) error {
 	tx, end, err := f.snapshot(ctx)
 	if err != nil {
 		return err

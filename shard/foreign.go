@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,13 +77,13 @@ func openForeign(path string, how access) (_ *File, err error) {
 	if err := f.readPlace(ctx); err != nil {
 		return nil, f.judge(err)
 	}
-	return f, f.view(ctx, func(tx *sql.Tx) error { return checkCounts(ctx, tx) })
+	return f, f.view(ctx, func(tx queryer) error { return checkCounts(ctx, tx) })
 }
 
 // checkCounts compares a file's counters with what they count, and the lengths
 // in its index with its documents. It reads the small tables whole, and neither
 // text nor postings.
-func checkCounts(ctx context.Context, tx *sql.Tx) error {
+func checkCounts(ctx context.Context, tx queryer) error {
 	s, err := readState(ctx, tx)
 	if err != nil {
 		return err

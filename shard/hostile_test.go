@@ -340,7 +340,7 @@ func reindex(t testing.TB, path string, texts map[int64]string) {
 	for id := int64(1); id <= chunks; id++ {
 		text, ok := texts[id]
 		if !ok {
-			row, err := scanDoc(tx.QueryRow(docOfSQL, id))
+			row, err := scanDoc(tx.QueryRowContext(t.Context(), docOfSQL, id))
 			must(nil, err)
 			p, err := f.passage(t.Context(), tx, row, uint64(id-row.id))
 			must(nil, err)

@@ -35,7 +35,7 @@ type invertedCache struct {
 func newInvertedCache() *invertedCache { return &invertedCache{rows: index.NewCache(cacheBytes)} }
 
 // invertedOf returns the index of the state that a snapshot sees.
-func (f *File) invertedOf(ctx context.Context, tx *sql.Tx, generation int64) (*inverted, error) {
+func (f *File) invertedOf(ctx context.Context, tx queryer, generation int64) (*inverted, error) {
 	get := postingsOf(ctx, tx)
 	c := f.index
 	c.mu.Lock()
@@ -59,7 +59,7 @@ func (f *File) invertedOf(ctx context.Context, tx *sql.Tx, generation int64) (*i
 	return opened, nil
 }
 
-func openInverted(ctx context.Context, tx *sql.Tx, get index.GetRow, cache *index.Cache) (*inverted, error) {
+func openInverted(ctx context.Context, tx queryer, get index.GetRow, cache *index.Cache) (*inverted, error) {
 	segments, err := readSegments(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func openInverted(ctx context.Context, tx *sql.Tx, get index.GetRow, cache *inde
 	return opened, err
 }
 
-func postingsOf(ctx context.Context, tx *sql.Tx) index.GetRow {
+func postingsOf(ctx context.Context, tx queryer) index.GetRow {
 	// A context that can end costs a goroutine a statement; these take
 	// microseconds, and whoever reads many rows asks the context between them.
 	ctx = context.WithoutCancel(ctx)
@@ -91,7 +91,7 @@ func postingsOf(ctx context.Context, tx *sql.Tx) index.GetRow {
 
 // readSegments returns the segments, those of each sign in the order of their
 // passages or of their making.
-func readSegments(ctx context.Context, tx *sql.Tx) ([]index.Segment, error) {
+func readSegments(ctx context.Context, tx queryer) ([]index.Segment, error) {
 	rows, err := tx.QueryContext(ctx, "SELECT base, rows, level, negative, first, passages FROM segments ORDER BY negative, first, base")
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func readSegments(ctx context.Context, tx *sql.Tx) ([]index.Segment, error) {
 }
 
 // readHidden returns the chunks of hidden documents that are in the index.
-func readHidden(ctx context.Context, tx *sql.Tx) ([]index.Range, error) {
+func readHidden(ctx context.Context, tx queryer) ([]index.Range, error) {
 	end, err := indexedTo(ctx, tx)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func hashesOf(d *document.Document) (h leafHashes, err error) {
 }
 
 // readHashes reads what is stored of the tree of a document with so many chunks.
-func readHashes(ctx context.Context, tx *sql.Tx, row docRow) (h leafHashes, err error) {
+func readHashes(ctx context.Context, tx queryer, row docRow) (h leafHashes, err error) {
 	err = tx.QueryRowContext(context.WithoutCancel(ctx), "SELECT hashes, nodes FROM leaves WHERE document = ?", row.id).Scan(&h.leaves, &h.nodes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, corrupt("document %s lacks its leaf hashes", row.header.Root)
@@ -88,7 +88,7 @@ func (h leafHashes) Node(level uint8, index uint64) (merkle.Hash, error) {
 func (s *Shared) Leaves(ctx context.Context, root document.Root) (leaves []merkle.Hash, err error) {
 	s.gate.enter()
 	defer s.gate.leave()
-	err = s.home(root).view(ctx, func(tx *sql.Tx) error {
+	err = s.home(root).view(ctx, func(tx queryer) error {
 		row, err := findDoc(ctx, tx, root)
 		if err != nil {
 			return err

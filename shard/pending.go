@@ -28,13 +28,13 @@ const (
 const indexStep = 8 << 20
 
 // indexedTo returns the id behind the last chunk in the index.
-func indexedTo(ctx context.Context, tx *sql.Tx) (end int64, err error) {
+func indexedTo(ctx context.Context, tx queryer) (end int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT coalesce(max(first + passages), 1) FROM segments WHERE negative = 0").Scan(&end)
 	return end, err
 }
 
 // countPending counts the documents that are not in the index.
-func countPending(ctx context.Context, tx *sql.Tx) (n int, err error) {
+func countPending(ctx context.Context, tx queryer) (n int, err error) {
 	end, err := indexedTo(ctx, tx)
 	if err != nil {
 		return 0, err
@@ -44,7 +44,7 @@ func countPending(ctx context.Context, tx *sql.Tx) (n int, err error) {
 
 // checkPending checks that pending documents count for nothing, and returns the
 // number of chunks that the others have.
-func checkPending(ctx context.Context, tx *sql.Tx) (indexed int64, err error) {
+func checkPending(ctx context.Context, tx queryer) (indexed int64, err error) {
 	end, err := indexedTo(ctx, tx)
 	if err != nil {
 		return 0, err
@@ -106,7 +106,7 @@ func (f *File) indexAll(ctx context.Context) error {
 // indexSome brings pending documents into the index, as many as have so much
 // text and one more, and returns how many are left.
 func (f *File) indexSome(ctx context.Context, bytes uint64) (left int, err error) {
-	err = f.view(ctx, func(tx *sql.Tx) error {
+	err = f.view(ctx, func(tx queryer) error {
 		left, err = countPending(ctx, tx)
 		return err
 	})
@@ -137,7 +137,7 @@ func (s *Shared) Pending(ctx context.Context) (n int, err error) {
 	s.gate.enter()
 	defer s.gate.leave()
 	for _, f := range s.files {
-		err := f.view(ctx, func(tx *sql.Tx) error {
+		err := f.view(ctx, func(tx queryer) error {
 			more, err := countPending(ctx, tx)
 			n += more
 			return err

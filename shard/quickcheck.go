@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 )
@@ -36,7 +35,7 @@ func (f *File) QuickCheck(ctx context.Context, report func(problem string)) erro
 		report(f.Broken().Error())
 		return nil
 	}
-	return f.view(ctx, func(tx *sql.Tx) error {
+	return f.view(ctx, func(tx queryer) error {
 		c := &checker{file: f, tx: tx, report: func(format string, args ...any) {
 			report(f.path + ": " + fmt.Sprintf(format, args...))
 		}}

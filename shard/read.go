@@ -63,7 +63,7 @@ func scanDoc(row *sql.Row, more ...any) (docRow, error) {
 	return d, nil
 }
 
-func findDoc(ctx context.Context, tx *sql.Tx, root document.Root) (docRow, error) {
+func findDoc(ctx context.Context, tx queryer, root document.Root) (docRow, error) {
 	d, err := scanDoc(tx.QueryRowContext(ctx, "SELECT "+docColumns+" FROM documents WHERE root = ?", root[:]))
 	if errors.Is(err, ErrNotFound) {
 		return d, fmt.Errorf("document %s: %w", root, ErrNotFound)
@@ -74,7 +74,7 @@ func findDoc(ctx context.Context, tx *sql.Tx, root document.Root) (docRow, error
 // Document returns a document, hashed whole against its header. Errors wrap
 // [ErrNotFound] or [ErrCorrupt].
 func (f *File) Document(ctx context.Context, root document.Root) (d *document.Document, err error) {
-	err = f.view(ctx, func(tx *sql.Tx) error {
+	err = f.view(ctx, func(tx queryer) error {
 		row, err := findDoc(ctx, tx, root)
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ func (f *File) Document(ctx context.Context, root document.Root) (d *document.Do
 	return d, err
 }
 
-func (f *File) readDocument(ctx context.Context, tx *sql.Tx, row docRow) (*document.Document, error) {
+func (f *File) readDocument(ctx context.Context, tx queryer, row docRow) (*document.Document, error) {
 	var stored storedText
 	if err := f.codec.readText(ctx, tx, row, &stored); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (f *File) readDocument(ctx context.Context, tx *sql.Tx, row docRow) (*docum
 // Passage returns chunk index of a document with its path. Errors wrap
 // [ErrNotFound] or [ErrCorrupt].
 func (f *File) Passage(ctx context.Context, root document.Root, index uint64) (p Passage, err error) {
-	err = f.view(ctx, func(tx *sql.Tx) error {
+	err = f.view(ctx, func(tx queryer) error {
 		row, err := findDoc(ctx, tx, root)
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func (f *File) Passage(ctx context.Context, root document.Root, index uint64) (p
 // passage reads a chunk and proves it. The header of a stranger's file is
 // believed only after the whole document was hashed: a path alone does not
 // show how many leaves its tree has.
-func (f *File) passage(ctx context.Context, tx *sql.Tx, row docRow, index uint64) (Passage, error) {
+func (f *File) passage(ctx context.Context, tx queryer, row docRow, index uint64) (Passage, error) {
 	root := row.header.Root
 	if index >= row.header.Chunks {
 		return Passage{}, fmt.Errorf("passage %d of document %s: %w: it has %d", index, root, ErrNotFound, row.header.Chunks)

@@ -175,7 +175,7 @@ func (c *overlapCache) forget() {
 
 // Whole reports whether SQLite can read every page of the file.
 func (f *File) Whole(ctx context.Context) (whole bool, err error) {
-	err = f.view(ctx, func(tx *sql.Tx) error {
+	err = f.view(ctx, func(tx queryer) error {
 		var line string
 		err := tx.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&line)
 		whole = line == "ok"

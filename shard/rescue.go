@@ -25,7 +25,7 @@ type Lost struct {
 type rescue struct {
 	ctx     context.Context
 	file    *File   // read from
-	from    *sql.Tx // of file
+	from    queryer // of file
 	a       *applier
 	report  func(format string, args ...any)
 	ids     map[int64]int64 // of documents: before, after
@@ -42,7 +42,7 @@ const emptySQL = `DELETE FROM locations; DELETE FROM leaves; DELETE FROM texts; 
 
 // rescueInto fills the emptied tables of tx, which is of the file to, with what
 // is whole in from, which is of f. It returns the documents that are not.
-func (f *File) rescueInto(ctx context.Context, from *sql.Tx, to *File, tx *sql.Tx, report func(string, ...any)) (kept int, lost []*Lost, err error) {
+func (f *File) rescueInto(ctx context.Context, from queryer, to *File, tx *sql.Tx, report func(string, ...any)) (kept int, lost []*Lost, err error) {
 	a, err := newApplier(to, tx)
 	if err != nil {
 		return 0, nil, err

@@ -3,7 +3,6 @@ package shard
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -144,8 +143,8 @@ type round struct {
 // A part is a file within a search.
 type part struct {
 	file      *File
-	tx        *sql.Tx
-	end       func() // of tx
+	tx        queryer // a snapshot
+	end       func()  // of tx
 	state     state
 	inverted  *inverted
 	uncounted []index.Range // documents that an earlier file shows

@@ -84,7 +84,7 @@ func (h *halving) bring(ctx context.Context, c *counter) error {
 }
 
 // documents copies the documents behind the last that was copied.
-func (h *halving) documents(ctx context.Context, tx *sql.Tx, c *counter) error {
+func (h *halving) documents(ctx context.Context, tx queryer, c *counter) error {
 	var batch [2][]docRow
 	var docs [2][]*document.Document
 	var size uint64
@@ -224,7 +224,7 @@ func (h *halving) hash(l *locationRow) uint64 {
 
 // locations copies the locations that are new or have changed, under their old
 // IDs, and returns the roots of their documents, by side.
-func (h *halving) locations(ctx context.Context, tx *sql.Tx) (touched [2]map[document.Root]bool, err error) {
+func (h *halving) locations(ctx context.Context, tx queryer) (touched [2]map[document.Root]bool, err error) {
 	touched = [2]map[document.Root]bool{{}, {}}
 	rows, err := tx.QueryContext(ctx, splitLocationSQL)
 	if err != nil {

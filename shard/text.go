@@ -186,7 +186,7 @@ func (c *codec) frames(d *document.Document, came [][]byte, fn func(first int, d
 
 // readText reads the whole text of a document, unproven, in place of what into
 // holds.
-func (c *codec) readText(ctx context.Context, tx *sql.Tx, row docRow, into *storedText) error {
+func (c *codec) readText(ctx context.Context, tx queryer, row docRow, into *storedText) error {
 	rows, err := tx.QueryContext(ctx, "SELECT id, data FROM texts WHERE id >= ? AND id < ? ORDER BY id", row.id, row.end())
 	if err != nil {
 		return err

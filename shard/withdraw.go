@@ -81,7 +81,7 @@ func (f *File) withdrawSome(ctx context.Context, corpus string) (n int, err erro
 }
 
 // currentOf returns some of what is current in a corpus, to be ended.
-func currentOf(ctx context.Context, tx *sql.Tx, corpus string) (retire []retirement, err error) {
+func currentOf(ctx context.Context, tx queryer, corpus string) (retire []retirement, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT l.id, d.root FROM locations l
 		JOIN origins o ON o.id = l.origin JOIN documents d ON d.id = l.document
 		WHERE o.origin = ? AND l.current = 1 ORDER BY l.id LIMIT ?`, corpus, withdrawStep)

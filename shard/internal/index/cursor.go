@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"sort"
 )
 
@@ -190,12 +191,16 @@ func (c *cursor) rawPositions() ([]byte, error) {
 		return nil, err
 	}
 	// Positions have no index: those of the postings before are passed over.
-	for ; c.skipped < c.i; c.skipped++ {
-		n, err := varints(c.posAt, int(c.docs.tfs[c.skipped]))
+	if c.skipped < c.i {
+		before := 0
+		for _, tf := range c.docs.tfs[c.skipped:c.i] {
+			before += int(tf)
+		}
+		n, err := varints(c.posAt, before)
 		if err != nil {
 			return nil, err
 		}
-		c.posAt = c.posAt[n:]
+		c.posAt, c.skipped = c.posAt[n:], c.i
 	}
 	n, err := varints(c.posAt, int(c.tf()))
 	if err != nil {
@@ -214,7 +219,10 @@ func (c *cursor) positions(dst []uint32) ([]uint32, error) {
 	}
 	pos := uint64(0)
 	for i := 0; len(raw) > 0; i++ {
-		d, n := binary.Uvarint(raw)
+		d, n := uint64(raw[0]), 1
+		if d >= 0x80 {
+			d, n = binary.Uvarint(raw)
+		}
 		if n <= 0 || d == 0 && i > 0 || d >= maxWords || pos+d >= maxWords {
 			return nil, formatErrorf("positions do not ascend below %d", maxWords)
 		}
@@ -274,8 +282,17 @@ func (c *cursor) readPositions() error {
 
 // varints returns how many bytes the next n varints take.
 func varints(b []byte, n int) (int, error) {
-	for i, x := range b {
-		if x < 0x80 {
+	const ends = 0x8080808080808080 // the last byte of each has no high bit
+	i := 0
+	for ; len(b)-i >= 8; i += 8 {
+		k := bits.OnesCount64(^binary.LittleEndian.Uint64(b[i:]) & ends)
+		if k >= n {
+			break
+		}
+		n -= k
+	}
+	for ; i < len(b); i++ {
+		if b[i] < 0x80 {
 			if n--; n == 0 {
 				return i + 1, nil
 			}
