@@ -12,9 +12,11 @@ import (
 const fetchMemory = 32 << 20
 
 // A budget bounds the memory of bundles that are fetched side by side but
-// stored in order. Bundles behind the head reserve all that they need before
-// they ask for anything, so no source is left waiting in the middle of a reply
-// while others are stored.
+// stored in order. A bundle reserves all that it needs before it asks for
+// anything; one that needs more than there is holds document by document, and
+// asks for each by itself. So no node is left waiting in the middle of a reply
+// while others are stored, which it would break off. A tree of files that has no
+// documents by themselves is, because it gives a pack.
 type budget struct {
 	mu    sync.Mutex
 	moved *sync.Cond
@@ -37,14 +39,14 @@ func newBudget(ctx context.Context, head uint64) *budget {
 }
 
 // reserve waits until n bytes are there for a whole bundle, which then holds
-// them, or until it is the head, which has to hold document by document.
+// them, or until it is the head and needs more than there is.
 func (b *budget) reserve(bundle uint64, n int64) (reserved bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for b.err == nil && bundle != b.head && b.total-b.used[b.head]+n > fetchMemory {
 		b.moved.Wait()
 	}
-	if b.err != nil || bundle == b.head {
+	if b.err != nil || bundle == b.head && n > fetchMemory {
 		return false, b.err
 	}
 	b.add(bundle, n)

@@ -117,15 +117,16 @@ func (f *fetcher) fetchFrom(src *source, b *bundle) error {
 	}
 	// A pack sends what is here once more, up to half of what is needed; one
 	// by one costs a request each.
-	if need > 0 && 3*need >= 2*whole {
-		return f.fetchPack(src, b)
-	}
+	packed := 3*need >= 2*whole
 	for b.next < len(b.all) {
 		var err error
-		if b.missing[b.next] {
-			err = f.fetchDoc(src, b)
-		} else {
+		switch {
+		case !b.missing[b.next]:
 			err = f.local(b)
+		case packed && (b.reserved || src.docless.Load()):
+			return f.fetchPack(src, b)
+		default:
+			err = f.fetchDoc(src, b)
 		}
 		if err != nil {
 			return err
@@ -218,10 +219,14 @@ func (f *fetcher) fetchPack(src *source, b *bundle) error {
 // fetchDoc reads the next document of a bundle by itself: by its root, or where
 // the source does not have that, as published trees need not, out of the pack.
 func (f *fetcher) fetchDoc(src *source, b *bundle) error {
+	if err := f.hold(b, b.all[b.next]); err != nil {
+		return err
+	}
 	header := b.all[b.next].record.Header
 	res := resource{kind: kindDoc, corpus: f.corpus, root: header.Root}
 	body, err := src.open(f.ctx, res)
 	if errors.Is(err, ErrMissing) {
+		src.docless.Store(true)
 		var offset int64
 		for _, it := range b.all[:b.next] {
 			if it.record.Op != proof.OpWithdraw {

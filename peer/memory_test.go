@@ -1,14 +1,78 @@
 package peer
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"arborist/document"
 	"arborist/proof"
 )
+
+// syncerOf returns a sync of a corpus from a URL, as it is before it fetches.
+func syncerOf(t *testing.T, id CorpusID, url string) *syncer {
+	t.Helper()
+	src, err := openURL(url, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(src.close)
+	b := newNode(t)
+	s := &syncer{ctx: t.Context(), src: src, pool: &pool{members: []*member{{source: src}}}, corpus: id, shared: b.shared, store: b.shared.Corpora(), streams: 4}
+	note, err := src.get(t.Context(), resource{kind: kindCheckpoint, corpus: id}, maxCheckpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := proof.ReadCheckpoint(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.tree, err = openTree(t.Context(), src, id, head.Size, head.Root); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A node breaks off a reply that nobody reads. So however long documents take to
+// be stored, none may be on its way meanwhile.
+func TestNoReplyWaitsWhileDocumentsAreStored(t *testing.T) {
+	a := newNode(t).up(nil)
+	var entries []document.Entry
+	for i := range 12 { // 96 MiB in one bundle
+		entries = append(entries, entryOf(t, fmt.Sprint("doc:/", i), textOf(fmt.Sprint(i), 8<<20)))
+	}
+	a.publish("main", entries...)
+	var replies atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		replies.Add(1)
+		defer replies.Add(-1)
+		a.peer.Handler().ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	f := newFetcher(ctx, syncerOf(t, mustCorpus(t, a.origin("main")), server.URL), 0)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.run()
+	}()
+	bundle := <-f.order
+	for range 3 { // nothing is released, so the memory is full
+		<-(<-bundle.items).ready
+	}
+	for began := time.Now(); replies.Load() > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > writeTime/2 {
+			t.Fatal("a reply waits")
+		}
+	}
+	cancel()
+	<-done
+}
 
 // TestASyncHoldsFewDocumentsAtATime hands large documents through the fetcher
 // the way a sync does, without the cost of indexing them.
@@ -26,22 +90,7 @@ func TestASyncHoldsFewDocumentsAtATime(t *testing.T) {
 	}
 	texts[one.Document.Root()] = one.Document.Text()
 	files := publishFiles(t, a, lines, texts)
-	url := files.serve(t)
-
-	src, err := openURL(url, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.close()
-	b := newNode(t)
-	s := &syncer{ctx: t.Context(), src: src, pool: &pool{members: []*member{{source: src}}}, corpus: mustCorpus(t, a.origin("main")), shared: b.shared, store: b.shared.Corpora(), streams: 4}
-	head, err := proof.ReadCheckpoint(files[resource{kind: kindCheckpoint, corpus: s.corpus}.path()])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.tree, err = openTree(t.Context(), src, s.corpus, head.Size, head.Root); err != nil {
-		t.Fatal(err)
-	}
+	s := syncerOf(t, mustCorpus(t, a.origin("main")), files.serve(t))
 	// What is live once the fetcher has filled its budget and waits: in between,
 	// a collection also counts what was allocated while it ran, however short.
 	live := func() uint64 {

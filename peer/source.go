@@ -31,6 +31,8 @@ type source struct {
 	limit *rate.Limiter // of the bytes that arrive, nil: none
 	pace  pace
 	hurry atomic.Bool // others can stand in for it: see body.allow
+
+	docless atomic.Bool // it lacks a document by itself: see fetcher.fetchDoc
 }
 
 // busyTries is how often a resource is asked for while the source is busy.

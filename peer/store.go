@@ -26,7 +26,7 @@ const (
 
 // maxPending is how much text of one sync is stored before it goes into the search
 // index: what is stored and not found yet stays small beside what is found.
-const maxPending = 256 << 20
+const maxPending = 1 << 30
 
 // reportEvery is how many documents come between two reports of progress.
 const reportEvery = 64
