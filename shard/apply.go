@@ -172,12 +172,15 @@ func (a *applier) storeNew(d *document.Document, came [][]byte) (words int64, er
 	if err != nil {
 		return 0, err
 	}
+	hash := a.file.proven.hash(h.Root)
 	err = a.codec.frames(d, came, func(first int, data []byte) error {
+		hash.add(int64(first), data)
 		return a.exec("INSERT INTO texts (id, data) VALUES (?, ?)", id+int64(first), data)
 	})
 	if err != nil {
 		return 0, err
 	}
+	a.file.proven.keep(hash) // which is true whatever becomes of the transaction
 	hashes, err := hashesOf(d)
 	if err != nil {
 		return 0, err

@@ -119,7 +119,7 @@ func attachFile(path string, kind Kind, version uint32, schema string) (_ *File,
 }
 
 func newFile(path string, kind Kind) *File {
-	f := &File{path: path, kind: kind, turn: make(chan struct{}, 1), verified: newRootCache(), overlaps: newOverlapCache(), shows: new(shownCache), index: newInvertedCache(), filtered: new(filterCache), workshop: new(workshop)}
+	f := &File{path: path, kind: kind, turn: make(chan struct{}, 1), verified: newRootCache(), overlaps: newOverlapCache(), shows: new(shownCache), index: newInvertedCache(), filtered: new(filterCache), workshop: &workshop{proven: newProvenSet()}}
 	f.turn <- struct{}{}
 	return f
 }

@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -43,7 +44,7 @@ func (s *Shared) Stored(ctx context.Context, headers []document.Header, compress
 			continue
 		}
 		f := s.files[home]
-		r := &storedReader{file: f, headers: headers, docs: docs, at: at, compressed: compressed, leaves: make([][]merkle.Hash, len(at)), sizes: make([]uint64, len(at))}
+		r := &storedReader{file: f, headers: headers, docs: docs, at: at, compressed: compressed}
 		if err := r.read(ctx); err != nil {
 			return nil, f.fail(err)
 		}
@@ -58,9 +59,15 @@ type storedReader struct {
 	docs       []Stored
 	at         []int // numbers of the documents that the file has, in headers and docs
 	compressed bool
-	leaves     [][]merkle.Hash // by place in at
-	sizes      []uint64
-	text       []byte // buffer for that of the next frame, where its hash alone is wanted
+
+	frames []rowFrame // of the document that is being read
+	text   []byte     // buffer for that of a frame, where its hash alone is wanted
+}
+
+// A rowFrame is a row of texts, of one document.
+type rowFrame struct {
+	first int64 // its first chunk, counted within the document
+	data  []byte
 }
 
 func (r *storedReader) read(ctx context.Context) error {
@@ -75,97 +82,116 @@ func (r *storedReader) read(ctx context.Context) error {
 		return err
 	}
 	defer rows.Close()
+	done := 0 // documents
 	for rows.Next() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		var key int
-		var offset int64
-		var data []byte
-		if err := rows.Scan(&key, &offset, &data); err != nil {
+		var f rowFrame
+		if err := rows.Scan(&key, &f.first, &f.data); err != nil {
 			return err
 		}
-		if doc := &r.docs[r.at[key]]; doc.Err == nil {
-			doc.Err = r.frame(doc, key, offset, data)
+		for ; done < key; done++ {
+			r.finish(done)
 		}
+		r.frames = append(r.frames, f)
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for key, i := range r.at {
-		doc := &r.docs[i]
-		if doc.Err == nil {
-			doc.Err = r.check(ctx, key)
-		}
-		if doc.Err != nil {
-			doc.Parts, doc.Err = nil, r.file.fail(doc.Err)
-		}
+	rows.Close() // finish may ask
+	for ; done < len(r.at); done++ {
+		r.finish(done)
 	}
 	return nil
 }
 
-// frame takes the next frame of a document.
-func (r *storedReader) frame(doc *Stored, key int, offset int64, data []byte) error {
-	root := r.headers[r.at[key]].Root
-	frame := storedText{text: r.text[:0]}
-	if err := r.file.codec.decode(&frame, data); err != nil {
-		return fmt.Errorf("document %s: %w", root, err)
+// finish makes a document of the frames that were read.
+func (r *storedReader) finish(key int) {
+	h, doc := r.headers[r.at[key]], &r.docs[r.at[key]]
+	if doc.Parts, doc.Err = r.parts(h); doc.Err != nil {
+		doc.Parts, doc.Err = nil, r.file.fail(fmt.Errorf("document %s: %w", h.Root, doc.Err))
 	}
-	if offset != int64(len(r.leaves[key])) {
-		return corrupt("document %s: a frame starts at chunk %d, want %d", root, offset, len(r.leaves[key]))
-	}
-	for i := range frame.Chunks() {
-		r.leaves[key] = append(r.leaves[key], merkle.LeafHash(frame.Chunk(i)))
-	}
-	if r.sizes[key] += uint64(len(frame.text)); r.sizes[key] > r.headers[r.at[key]].Bytes {
-		return corrupt("document %s is longer than its header says", root)
-	}
-	part := frame.text
-	if r.compressed {
-		part = r.file.codec.zstdOf(data, frame.Chunks(), frame.text)
-		r.text = frame.text
-	}
-	doc.Parts = append(doc.Parts, part)
-	return nil
+	clear(r.frames)
+	r.frames = r.frames[:0]
 }
 
-// check compares what was read with the header that was asked for.
-func (r *storedReader) check(ctx context.Context, key int) error {
-	h, leaves := r.headers[r.at[key]], r.leaves[key]
-	if len(leaves) == 0 {
-		// Nowhere, or there without any text.
-		var id int64
-		err := r.file.reader.QueryRowContext(context.WithoutCancel(ctx), "SELECT id FROM documents WHERE root = ?", h.Root[:]).Scan(&id)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return fmt.Errorf("document %s: %w", h.Root, ErrNotFound)
-		case err != nil:
-			return err
-		}
-		return corrupt("document %s lacks its text", h.Root)
+// parts returns the text of a document that has a header, out of its frames.
+func (r *storedReader) parts(h document.Header) (parts [][]byte, err error) {
+	if len(r.frames) == 0 {
+		return nil, r.lacking(h.Root)
 	}
-	if uint64(len(leaves)) != h.Chunks || r.sizes[key] != h.Bytes {
-		return corrupt("document %s: %d of %d chunks are stored", h.Root, len(leaves), h.Chunks)
+	hash := r.file.proven.hash(h.Root)
+	for _, f := range r.frames {
+		hash.add(f.first, f.data)
+	}
+	if r.compressed && r.file.proven.has(hash) {
+		for _, f := range r.frames {
+			parts = append(parts, r.file.codec.zstdOf(f.data))
+		}
+		return parts, nil
+	}
+	var leaves []merkle.Hash
+	var size uint64
+	for i, f := range r.frames {
+		frame := storedText{text: r.text[:0]}
+		if err := r.file.codec.decode(&frame, f.data); err != nil {
+			return nil, err
+		}
+		if f.first != int64(len(leaves)) {
+			return nil, corrupt("a frame starts at chunk %d, want %d", f.first, len(leaves))
+		}
+		for c := range frame.Chunks() {
+			leaves = append(leaves, merkle.LeafHash(frame.Chunk(c)))
+		}
+		if size += uint64(len(frame.text)); size > h.Bytes {
+			return nil, corrupt("it is longer than its header says")
+		}
+		part := frame.text
+		if r.compressed {
+			part, r.text = r.file.codec.zstdOf(f.data), frame.text
+		}
+		r.frames[i].data = nil // not both that and the text of a large document
+		parts = append(parts, part)
+	}
+	if uint64(len(leaves)) != h.Chunks || size != h.Bytes {
+		return nil, corrupt("%d of %d chunks are stored", len(leaves), h.Chunks)
 	}
 	if merkle.Root(leaves) != h.Root.Hash() {
-		return corrupt("document %s: its text does not hash to its root", h.Root)
+		return nil, corrupt("its text does not hash to its root")
 	}
-	return nil
+	r.file.proven.keep(hash)
+	return parts, nil
 }
 
-// zstdOf returns the zstd frame of a stored frame that was decoded to a text of
-// so many chunks.
-func (c *codec) zstdOf(data []byte, chunks int, text []byte) []byte {
+// lacking says why a document has no frames: it is nowhere, or there without
+// any text.
+func (r *storedReader) lacking(root document.Root) error {
+	var id int64
+	err := r.file.reader.QueryRowContext(background, "SELECT id FROM documents WHERE root = ?", root[:]).Scan(&id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case err != nil:
+		return err
+	}
+	return corrupt("it lacks its text")
+}
+
+// zstdOf returns the zstd frame of a stored frame that was decoded, now or
+// before.
+func (c *codec) zstdOf(data []byte) []byte {
 	// The number of chunks and the length of each come first; none can be
 	// missing, since they were decoded.
-	for range chunks + 1 {
-		for data[0] >= 0x80 {
-			data = data[1:]
-		}
-		data = data[1:]
+	chunks, n := binary.Uvarint(data)
+	data = data[n:]
+	for range chunks {
+		_, n := binary.Uvarint(data)
+		data = data[n:]
 	}
 	if data[0] == 1 {
 		return data[1:]
 	}
-	return c.enc.EncodeAll(text, nil)
+	return c.enc.EncodeAll(data[1:], nil)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -12,10 +13,15 @@ import (
 )
 
 func TestStoredNeverGivesOtherBytesThanTheRootNames(t *testing.T) {
+	other := "the other text has several frames"
+	for i := range 3000 {
+		other += fmt.Sprint(", ", i)
+	}
 	for name, damage := range map[string]string{
-		"another text":   "UPDATE texts SET data = (SELECT data FROM texts WHERE id = 1) WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
-		"no text":        "DELETE FROM texts WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
-		"an empty frame": "UPDATE texts SET data = x'' WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
+		"another text":                         "UPDATE texts SET data = (SELECT data FROM texts WHERE id = 1) WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
+		"no text":                              "DELETE FROM texts WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
+		"its last frame in place of the first": "UPDATE texts SET data = (SELECT data FROM texts ORDER BY id DESC LIMIT 1) WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
+		"an empty frame":                       "UPDATE texts SET data = x'' WHERE id = (SELECT id FROM documents ORDER BY id DESC LIMIT 1)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -28,34 +34,48 @@ func TestStoredNeverGivesOtherBytesThanTheRootNames(t *testing.T) {
 			}
 			defer s.Close()
 			var last document.Header
-			for _, text := range []string{"the first text", "the other text"} {
+			for _, text := range []string{"the first text", other} {
 				d, err := document.New([]byte(text))
 				if err != nil {
 					t.Fatal(err)
 				}
 				last = d.Header()
-				if _, err := s.Put(t.Context(), []document.Entry{{Document: d, Location: document.Location{URI: "doc:/" + text}}}); err != nil {
+				if _, err := s.Put(t.Context(), []document.Entry{{Document: d, Location: document.Location{URI: "doc:/" + text[:9]}}}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			read := func(h document.Header) Stored {
-				docs, err := s.Stored(t.Context(), []document.Header{h}, false)
+			dec, err := zstd.NewReader(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dec.Close()
+			read := func(h document.Header, compressed bool) Stored {
+				docs, err := s.Stored(t.Context(), []document.Header{h}, compressed)
 				if err != nil {
 					t.Fatal(err)
 				}
 				return docs[0]
 			}
-			if doc := read(last); doc.Err != nil || string(bytes.Join(doc.Parts, nil)) != "the other text" {
-				t.Fatalf("before the damage: %v", doc)
+			// What was stored, and what was served before, is not decoded again.
+			for range 2 {
+				text, err := dec.DecodeAll(bytes.Join(read(last, true).Parts, nil), nil)
+				if err != nil || string(text) != other {
+					t.Fatalf("before the damage: %.40q, %v", text, err)
+				}
+			}
+			if doc := read(last, false); doc.Err != nil || string(bytes.Join(doc.Parts, nil)) != other {
+				t.Fatalf("before the damage: %v", doc.Err)
 			}
 			if err := s.files[0].Write(t.Context(), func(tx *sql.Tx) error { _, err := tx.Exec(damage); return err }); err != nil {
 				t.Fatal(err)
 			}
-			if doc := read(last); !errors.Is(doc.Err, ErrCorrupt) || doc.Parts != nil {
-				t.Errorf("Stored = %v, want ErrCorrupt", doc)
-			}
-			if doc := read(document.Header{Root: document.Root{1}}); !errors.Is(doc.Err, ErrNotFound) {
-				t.Errorf("Stored of a root that is nowhere = %v, want ErrNotFound", doc)
+			for _, compressed := range []bool{false, true} {
+				if doc := read(last, compressed); !errors.Is(doc.Err, ErrCorrupt) || doc.Parts != nil {
+					t.Errorf("Stored = %v, compressed %v, want ErrCorrupt", doc.Err, compressed)
+				}
+				if doc := read(document.Header{Root: document.Root{1}}, compressed); !errors.Is(doc.Err, ErrNotFound) {
+					t.Errorf("Stored of a root that is nowhere = %v, want ErrNotFound", doc.Err)
+				}
 			}
 		})
 	}

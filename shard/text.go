@@ -44,6 +44,7 @@ type codec struct {
 // A workshop is what the files of a set use to write and read, together.
 type workshop struct {
 	codec    codec
+	proven   *provenSet
 	indexers sync.Pool // of *indexer, which keep their buffers and their vocabulary
 }
 
