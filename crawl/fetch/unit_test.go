@@ -250,8 +250,8 @@ func TestFirstLookForWallsMissesNoWord(t *testing.T) {
 				t.Errorf("%q was missed", page)
 			}
 		}
-		if w = w[:len(w)-len("é")]; speaksOfConsent([]byte("kzkpPersona" + w[:2])) {
-			t.Errorf("found a word in %q", w[:2])
-		}
+	}
+	if page := "ki zut person Persona nsen CON fidential"; speaksOfConsent([]byte(page)) {
+		t.Errorf("found a word in %q", page)
 	}
 }
