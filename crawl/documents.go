@@ -34,7 +34,11 @@ func (c *Crawler) leaveOut(kind string, seed bool) string {
 }
 
 // readable reports whether package extract makes text of a kind of document.
-func readable(kind string) bool { return kind == "txt" || kind == "md" }
+func readable(kind string) bool { return kind == "txt" || kind == "md" || isOffice(kind) }
+
+// isOffice reports whether files of a kind are read whatever the server says
+// that they are: to many servers they are just bytes.
+func isOffice(kind string) bool { return kind == "docx" || kind == "xlsx" || kind == "pptx" }
 
 // isDocument reports whether an entry of the crawl, other than the seed, is a
 // document file, and of which kind.

@@ -20,6 +20,7 @@ type gate struct {
 	parser  *weburl.Parser
 	pace    *pace
 	robots  *robots.Cache
+	names   notPages
 	polite  bool
 	slots   chan struct{} // one for each request under way, over all hosts
 	least   time.Duration // spacing that the caller asked for, 0 where he did not
@@ -33,7 +34,7 @@ type gate struct {
 var _ fetch.Fetcher = (*gate)(nil)
 
 func newGate(f fetch.Fetcher, parser *weburl.Parser, cfg Config) *gate {
-	g := &gate{fetcher: f, parser: parser, polite: !cfg.Fast, least: cfg.Delay, slots: make(chan struct{}, cfg.Workers), last: map[string]error{}}
+	g := &gate{fetcher: f, parser: parser, names: newNotPages(), polite: !cfg.Fast, least: cfg.Delay, slots: make(chan struct{}, cfg.Workers), last: map[string]error{}}
 	switch {
 	case cfg.Delay > 0 || cfg.Fast:
 		g.pace = newPace(cfg.Delay)
@@ -65,6 +66,7 @@ func (g *gate) fetch(turn, ctx context.Context, req fetch.Request) (fetch.Respon
 	case <-turn.Done():
 		return fetch.Response{}, turn.Err()
 	}
+	req.AnyType = req.AnyType || isOffice(g.names.kind(u))
 	g.pace.started(u.Host())
 	g.requests.Add(1)
 	resp, err := g.fetcher.Fetch(ctx, req)

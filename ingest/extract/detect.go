@@ -17,6 +17,7 @@ const (
 	kindText kind = iota
 	kindMarkdown
 	kindHTML
+	kindOffice
 )
 
 // A mediaType is what the input is taken for.
@@ -37,6 +38,10 @@ func detect(contentType string, body []byte) (mediaType, error) {
 		media = strings.ToLower(strings.TrimSpace(media))
 	}
 	t := mediaType{media: media, charset: params["charset"]}
+	if bytes.HasPrefix(body, []byte("PK\x03\x04")) {
+		t.kind = kindOffice
+		return t, nil
+	}
 	if name := binaryName(t, body); name != "" {
 		return t, unsupported(name)
 	}
@@ -122,7 +127,6 @@ func isXHTML(body []byte) bool {
 // signatures are first bytes that no text starts with.
 var signatures = []struct{ prefix, name string }{
 	{"%PDF-", "PDF document"},
-	{"PK\x03\x04", "ZIP archive or Office document"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old Office document"},
 	{"\x1f\x8b", "gzip archive"},
 	{"BZh", "bzip2 archive"},

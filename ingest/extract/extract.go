@@ -1,6 +1,6 @@
 // Package extract turns the bytes of one document into text, by content type:
-// HTML and XHTML into Markdown of their main content, Markdown and other text
-// as it is.
+// HTML and XHTML into Markdown of their main content, Office Open XML files into
+// Markdown of what they show, Markdown and other text as it is.
 //
 // [Extract] guarantees:
 //
@@ -9,7 +9,7 @@
 //     built to exhaust the parser can meet the time limit instead of a count.
 //   - Bounded work: at most about 3 s and a small multiple of the input in
 //     memory for the most hostile page, and text of at most 8 times the input
-//     (and 64 KiB).
+//     (and 64 KiB). Office files are compressed: see package office for theirs.
 //   - What is no text is refused with an error that names what it is.
 //
 // Extractor names and what they stand for:
@@ -19,6 +19,8 @@
 //	html-body/1     the whole body, Markdown by html-to-markdown v2.5.2
 //	html-tokens/1   the text between tags with headings, lists and code blocks;
 //	                for pages that are too large, too deep or hostile
+//	docx/1, xlsx/1, pptx/1
+//	                text of Office files by package office
 //	markdown/1      as it is, decoded to UTF-8
 //	text/1          as it is, decoded to UTF-8
 //
@@ -81,6 +83,9 @@ func Extract(ctx context.Context, contentType, uri string, body []byte) (Text, e
 	typ, err := detect(contentType, body)
 	if err != nil {
 		return Text{}, err
+	}
+	if typ.kind == kindOffice {
+		return fromOffice(ctx, body)
 	}
 	text, err := decode(typ, body)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"arborist/internal/arbtest/ooxml"
 )
 
 func TestExtractIsSafeForConcurrentUse(t *testing.T) {
@@ -131,6 +133,17 @@ func TestCharsetsAreDecoded(t *testing.T) {
 	}
 }
 
+// Servers and folders call them anything.
+func TestOfficeFilesAreKnownByTheirBytes(t *testing.T) {
+	file := ooxml.Docx("<w:p><w:r><w:t>What the report says.</w:t></w:r></w:p>", nil)
+	for _, contentType := range []string{"", "application/zip", "text/html", "application/octet-stream"} {
+		got, err := Extract(t.Context(), contentType, "", file)
+		if err != nil || string(got.Markdown) != "What the report says." || got.Extractor != "docx/1" || got.ContentType != officeTypes["docx"] {
+			t.Errorf("%q: %+v, %v", contentType, got, err)
+		}
+	}
+}
+
 func TestWhatIsNoTextIsRefusedByName(t *testing.T) {
 	for _, c := range []struct {
 		name, contentType, body string
@@ -140,6 +153,8 @@ func TestWhatIsNoTextIsRefusedByName(t *testing.T) {
 		{"pdf", "text/html", "%PDF-1.7\n", ErrUnsupported, "PDF"},
 		{"pdf undeclared", "", "%PDF-1.7\n", ErrUnsupported, "PDF"},
 		{"office", "text/plain", "PK\x03\x04....", ErrUnsupported, "Office"},
+		{"office file without text", "", string(ooxml.Docx("<w:p/>", nil)), ErrEmpty, "pictures"},
+		{"office bomb", "", string(ooxml.Docx(strings.Repeat("<w:p><w:r><w:t>a long text</w:t></w:r></w:p>", 1_000_000), nil)), ErrTooLarge, "8388608"},
 		{"image by type", "image/png", "whatever", ErrUnsupported, "image/png"},
 		{"image by bytes", "", "\x89PNG\r\n\x1a\n\x00\x00", ErrUnsupported, "PNG"},
 		{"data", "application/json", "{}", ErrUnsupported, "application/json"},

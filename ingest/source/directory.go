@@ -75,6 +75,8 @@ func mediaType(name string) string {
 		return "text/html"
 	case ".xhtml":
 		return "application/xhtml+xml"
+	case ".docx", ".xlsx", ".pptx":
+		return "application/octet-stream" // package extract tells them apart
 	}
 	return ""
 }

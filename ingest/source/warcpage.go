@@ -115,11 +115,11 @@ func readable(contentType string) bool {
 	if err != nil {
 		kind, _, _ = strings.Cut(strings.ToLower(contentType), ";")
 	}
-	switch strings.TrimSpace(kind) {
+	switch kind = strings.TrimSpace(kind); kind {
 	case "text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/x-markdown":
 		return true
 	}
-	return false
+	return strings.HasPrefix(kind, "application/vnd.openxmlformats-officedocument.")
 }
 
 // noIndex reports whether a page asks not to be kept, in its header or in
