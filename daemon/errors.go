@@ -65,6 +65,7 @@ func explanations() []explanation {
 		{peer.ErrTampered, api.CodeInvalid, "nothing of it was stored; sync from another peer"},
 		{peer.ErrEquivocation, api.CodeInvalid, "both signed heads are kept: arborist status names the file; ask the publisher"},
 		{peer.ErrRollback, api.CodeInvalid, "sync from another peer that follows the corpus"},
+		{peer.ErrKeyDiffers, api.CodeInvalid, "bring the corpus up to date, here and there: arborist peer sync SOURCE CORPUS; where that is refused, do not trust the source"},
 		{peer.ErrKey, api.CodeInvalid, "do not trust this source; ask the publisher"},
 		{peer.ErrMalformed, api.CodeInvalid, "sync from another peer"},
 		{peer.ErrTruncated, api.CodeUnavailable, "run the command again: it goes on where it was"},

@@ -213,3 +213,42 @@ func TestAHeadByAnotherKeyIsNobodysFault(t *testing.T) {
 		t.Errorf("the peer that served it: %+v", info)
 	}
 }
+
+// The same holds for proofs and answers to queries, in both directions: a follower
+// that lags meets one that is ahead. Nothing of them is taken.
+func TestAProofByAnotherKeyIsNobodysFault(t *testing.T) {
+	a := newNode(t).up(listenTCP, answering)
+	lags, ahead := newNode(t).up(listenTCP, answering), newNode(t).up(listenTCP, answering)
+	x := entryOf(t, "doc:/x", "Grey granite of the quarry.")
+	a.publish("main", x)
+	origin := a.origin("main")
+	lags.sync(a.addr(), origin)
+	a.nextKey("main")
+	a.publish("main", entryOf(t, "doc:/y", "Slate."))
+	ahead.sync(a.addr(), origin)
+	for _, c := range []struct {
+		name     string
+		asks, of *node
+	}{
+		{"the publisher, by one that lags", lags, a},
+		{"one that is ahead, by one that lags", lags, ahead},
+		{"one that lags, by one that is ahead", ahead, lags},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := c.asks.peer.Join(t.Context(), c.of.addr()); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if _, err := c.asks.peer.Prove(t.Context(), c.of.id, origin, x.Document.Root(), 0); !errors.Is(err, ErrKeyDiffers) {
+					t.Errorf("proof: %v, want ErrKeyDiffers", err)
+				}
+				if answer := c.asks.ask("granite", c.of.id)[0]; !errors.Is(answer.Err, ErrKeyDiffers) || len(answer.Hits) != 0 {
+					t.Errorf("answer: %+v, want ErrKeyDiffers", answer)
+				}
+			}
+			if info, _ := infoOf(t, c.asks.peer, c.of.id); info.Score != 0 || !info.Connected {
+				t.Errorf("who was asked: %+v", info)
+			}
+		})
+	}
+}

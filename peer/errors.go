@@ -36,6 +36,10 @@ var (
 	// ErrKey: the corpus key is not certified by the publisher, or is not the
 	// one that was pinned when the corpus was first followed.
 	ErrKey = errors.New("the corpus key is not the publisher's")
+	// ErrKeyDiffers: the source has another key of the corpus than the one that is
+	// pinned here. One of the two may not have heard of a change of the key, so it
+	// is nobody's fault; a sync tells.
+	ErrKeyDiffers = errors.New("the source has another key of the corpus than the one that is pinned here")
 )
 
 // What can be wrong with a request of ours, before any source is asked.

@@ -134,7 +134,7 @@ func (p *Peer) proofFrom(ctx context.Context, src *source, id CorpusID, root doc
 	case err != nil:
 		return found, err
 	case info.Key != key.String():
-		return found, src.fail(ctx, at, fmt.Errorf("%w: %s is pinned here, the source has %s: sync the corpus first if it has changed its key", ErrKey, info.Key, key))
+		return found, src.fail(ctx, at, fmt.Errorf("%w: %s is pinned, it has %s", ErrKeyDiffers, info.Key, key))
 	}
 	if found.Proof, err = proof.Parse(file); err != nil {
 		return found, src.fail(ctx, res, blameNote(err))

@@ -144,7 +144,7 @@ func (p *Peer) keysOf(ctx context.Context, src *source, res resource, b *proof.B
 		return nil, nil, src.fail(ctx, res, fmt.Errorf("%w: %w", ErrTampered, err))
 	}
 	known = make(map[string]bool)
-	for _, c := range claims.Corpora {
+	for i, c := range claims.Corpora {
 		id, err := ParseCorpusID(c.Origin)
 		if err != nil {
 			return nil, nil, src.fail(ctx, res, fmt.Errorf("%w: %w", ErrMalformed, err))
@@ -154,6 +154,9 @@ func (p *Peer) keysOf(ctx context.Context, src *source, res resource, b *proof.B
 			key, err := proof.ParseVerifier(info.Key)
 			if err != nil {
 				return nil, nil, err
+			}
+			if _, err := proof.OpenCheckpoint(b.Logs[i].Note, key); errors.Is(err, proof.ErrOtherKey) {
+				return nil, nil, src.fail(ctx, res, fmt.Errorf("%w: %s: %w", ErrKeyDiffers, c.Origin, err))
 			}
 			keys, known[c.Origin] = append(keys, key), true
 			continue
