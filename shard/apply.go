@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,10 +15,28 @@ type state struct {
 	allWords, posting                                     int64
 }
 
+const stateSQL = "SELECT generation, documents, chunks, bytes, passages, words, all_words, posting FROM state"
+
+func (s *state) scan(scan func(...any) error) error {
+	return scan(&s.generation, &s.documents, &s.chunks, &s.bytes, &s.passages, &s.words, &s.allWords, &s.posting)
+}
+
 func readState(ctx context.Context, tx queryer) (s state, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT generation, documents, chunks, bytes, passages, words, all_words, posting FROM state").
-		Scan(&s.generation, &s.documents, &s.chunks, &s.bytes, &s.passages, &s.words, &s.allWords, &s.posting)
+	err = s.scan(tx.QueryRowContext(ctx, stateSQL).Scan)
 	return s, err
+}
+
+// holdState reads the state and returns it with the row open.
+func holdState(conn *sql.Conn) (s state, row *sql.Rows, err error) {
+	if row, err = conn.QueryContext(background, stateSQL); err != nil {
+		return s, nil, err
+	}
+	if !row.Next() {
+		err = cmp.Or(row.Err(), sql.ErrNoRows)
+	} else {
+		err = s.scan(row.Scan)
+	}
+	return s, row, err
 }
 
 // An applier writes changes in one transaction of one file.

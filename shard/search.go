@@ -3,6 +3,7 @@ package shard
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -143,8 +144,8 @@ type round struct {
 // A part is a file within a search.
 type part struct {
 	file      *File
-	tx        queryer // a snapshot
-	end       func()  // of tx
+	tx        *sql.Conn // sees one state of the file
+	held      *sql.Rows // as long as this is open
 	state     state
 	inverted  *inverted
 	uncounted []index.Range // documents that an earlier file shows
@@ -184,7 +185,9 @@ func searchFiles(ctx context.Context, files []*File, q Query) (Results, error) {
 	return s.page(ctx, mode)
 }
 
-// begin takes a snapshot of every file. Searches take the connections of
+// begin takes a snapshot of every file. Its row of counters, which a search has
+// to read in any case, is left open: SQLite keeps what a connection sees until
+// its last statement ends, so there is no transaction to begin and end. Searches take the connections of
 // several files at the same time, so they take them in one order, lest two of
 // them wait for each other.
 func (s *search) begin(ctx context.Context, files []*File) error {
@@ -196,14 +199,14 @@ func (s *search) begin(ctx context.Context, files []*File) error {
 	ordered := slices.SortedFunc(slices.Values(s.parts), func(a, b *part) int { return cmp.Compare(a.file.path, b.file.path) })
 	for _, p := range ordered {
 		var err error
-		if p.tx, p.end, err = p.file.snapshot(ctx); err != nil {
-			return err
+		if p.tx, err = p.file.reader.Conn(ctx); err != nil {
+			return p.file.fail(err)
 		}
 	}
 	return each(len(s.parts), func(i int) error {
 		p := s.parts[i]
 		var err error
-		if p.state, err = readState(background, p.tx); err != nil {
+		if p.state, p.held, err = holdState(p.tx); err != nil {
 			return p.file.fail(err)
 		}
 		if p.inverted, err = p.file.invertedOf(ctx, p.tx, p.state.generation); err != nil {
@@ -223,8 +226,11 @@ func (s *search) begin(ctx context.Context, files []*File) error {
 
 func (s *search) end() {
 	for _, p := range s.parts {
-		if p.end != nil {
-			p.end()
+		if p.held != nil {
+			p.held.Close()
+		}
+		if p.tx != nil {
+			p.tx.Close()
 		}
 	}
 }

@@ -41,6 +41,40 @@ func TestEveryHitCarriesItsProof(t *testing.T) {
 	}
 }
 
+func TestSearchSeesOneStateOfEachFile(t *testing.T) {
+	set, docs := newShared(t, 4), generated(t, 40)
+	put1(t, set, docs[:20]...)
+	s := new(search)
+	if err := s.begin(t.Context(), set.files); err != nil {
+		t.Fatal(err)
+	}
+	put1(t, set, docs[20:]...)
+	stored := func() (sum int) {
+		for _, p := range s.parts {
+			var n int
+			if err := p.tx.QueryRowContext(t.Context(), "SELECT count(*) FROM documents").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+		return sum
+	}
+	for range 2 { // the second reads after a statement has ended
+		if n := stored(); n != 20 {
+			t.Errorf("a search sees %d documents, 20 were there when it began", n)
+		}
+	}
+	s.end()
+	for _, f := range set.files {
+		if busy := f.reader.Stats().InUse; busy != 0 {
+			t.Errorf("%s: %d connections are held after the end", f.path, busy)
+		}
+	}
+	if st, err := set.Stats(t.Context()); err != nil || st.Documents != 40 {
+		t.Errorf("%d documents after it, %v", st.Documents, err)
+	}
+}
+
 func TestPagesJoinToTheWholeList(t *testing.T) {
 	s := newShared(t, 4)
 	put1(t, s, generated(t, 60)...)
