@@ -5,7 +5,7 @@
 //
 //   - The same bytes give the same text for one [Document.Kind] and version of
 //     the extractor that is named after it.
-//   - Bounded work: at most 10,000 parts, 64 MiB of XML and 8 MiB of text. No
+//   - Bounded work: at most 10,000 parts, 32 MiB of XML (2 s) and 8 MiB of text. No
 //     entity is expanded, and nothing outside the file is read.
 //   - What it cannot read is an error, never a part of the text alone.
 //
@@ -29,7 +29,7 @@ import (
 
 const (
 	maxParts = 10_000
-	maxXML   = 64 << 20 // bytes, of all parts that are read
+	maxXML   = 32 << 20 // bytes, of all parts that are read
 	maxText  = 8 << 20  // bytes
 )
 
