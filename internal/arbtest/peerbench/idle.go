@@ -15,11 +15,11 @@ func (b *bench) idle() error {
 	if err != nil {
 		return err
 	}
-	rss, ready, err := rest(ours.process, func() error { return ours.start() }, func() *process { return ours.process })
+	rss, own, ready, err := rest(ours.process, func() error { return ours.start() }, func() *process { return ours.process })
 	if err != nil {
 		return err
 	}
-	row("idle daemon", fmt.Sprintf("ready in %d ms, RSS %.1f MiB", ready.Milliseconds(), mib(rss)), "")
+	row("idle daemon", fmt.Sprintf("ready in %d ms, RSS %.1f MiB (%.1f its own)", ready.Milliseconds(), mib(rss), mib(own)), "")
 	if b.kubo == "" {
 		row("  against Kubo", "not measured: KUBO is not set", "")
 		return nil
@@ -28,30 +28,30 @@ func (b *bench) idle() error {
 	if err != nil {
 		return err
 	}
-	rss2, ready2, err := rest(other.process, func() error { return other.start() }, func() *process { return other.process })
+	rss2, own2, ready2, err := rest(other.process, func() error { return other.start() }, func() *process { return other.process })
 	if err != nil {
 		return err
 	}
-	row("  Kubo", fmt.Sprintf("ready in %d ms, RSS %.1f MiB", ready2.Milliseconds(), mib(rss2)), "")
-	row("  RSS; ready", fmt.Sprintf("%.2f x; %.2f x", float64(rss)/float64(rss2), ready.Seconds()/ready2.Seconds()), "<= 0.5 x each")
+	row("  Kubo", fmt.Sprintf("ready in %d ms, RSS %.1f MiB (%.1f its own)", ready2.Milliseconds(), mib(rss2), mib(own2)), "")
+	row("  RSS; its own; ready", fmt.Sprintf("%.2f x; %.2f x; %.2f x", float64(rss)/float64(rss2), float64(own)/float64(own2), ready.Seconds()/ready2.Seconds()), "<= 0.5 x each")
 	return nil
 }
 
 // rest starts a daemon five times, leaves the last one alone, and stops it.
-func rest(first *process, again func() error, now func() *process) (rss int64, ready time.Duration, err error) {
+func rest(first *process, again func() error, now func() *process) (rss, own int64, ready time.Duration, err error) {
 	times := []time.Duration{first.ready}
 	for range 4 {
 		now().stop()
 		if err := again(); err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 		times = append(times, now().ready)
 	}
 	slices.Sort(times)
 	time.Sleep(idleFor)
-	rss = now().rss()
+	rss, own = now().rss(), now().own()
 	now().stop()
-	return rss, times[len(times)/2], nil
+	return rss, own, times[len(times)/2], nil
 }
 
 func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }

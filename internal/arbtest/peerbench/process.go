@@ -67,6 +67,10 @@ func (p *process) cpu() time.Duration {
 // rss returns how much memory it holds, in bytes.
 func (p *process) rss() int64 { return p.memory("VmRSS:") }
 
+// own returns how much of it is its own: not the pages of its program and libraries, of
+// which more or fewer are mapped as they lie in the page cache.
+func (p *process) own() int64 { return p.memory("RssAnon:") }
+
 // peak returns the most that it has held.
 func (p *process) peak() int64 { return p.memory("VmHWM:") }
 
