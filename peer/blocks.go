@@ -33,12 +33,18 @@ var errBlocks = fmt.Errorf("over %d blocks: documents beyond are not served as b
 type blocks struct {
 	shared *shard.Shared
 
-	mu     sync.Mutex // held while the logs are read
+	mu     sync.Mutex // held while the logs are read, and while a turn for that is waited for
 	looked time.Time
 	sizes  map[string]uint64 // records that were read, by origin
 	known  map[document.Root]bool
 	homes  []blockHome
 	keys   []blockKey // sorted by hash
+}
+
+// A blockWork is the work of looking for a block, for somebody.
+type blockWork struct {
+	turn   func(context.Context) (end func(), err error) // waits for a turn; see [turns.take]
+	hashed func(leaves int)                              // is told of each tree that is looked through
 }
 
 // A blockHome is a document and a corpus that lists it.
@@ -54,11 +60,11 @@ type blockKey struct {
 }
 
 // homesOf returns documents that may have a block of that hash.
-func (b *blocks) homesOf(ctx context.Context, hash merkle.Hash) (homes []blockHome, err error) {
+func (b *blocks) homesOf(ctx context.Context, hash merkle.Hash, w blockWork) (homes []blockHome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if time.Since(b.looked) >= blocksPause {
-		err = b.look(ctx)
+		err = b.look(ctx, w)
 		if err == nil || errors.Is(err, errBlocks) {
 			b.looked = time.Now()
 		}
@@ -75,7 +81,7 @@ func (b *blocks) homesOf(ctx context.Context, hash merkle.Hash) (homes []blockHo
 
 // look reads what the logs have more than before. A corpus that is not served any
 // more takes its documents along.
-func (b *blocks) look(ctx context.Context) error {
+func (b *blocks) look(ctx context.Context, w blockWork) error {
 	infos, err := b.shared.Corpora().List(ctx)
 	if err != nil {
 		return err
@@ -99,7 +105,7 @@ func (b *blocks) look(ctx context.Context) error {
 	for origin, size := range sizes {
 		for b.sizes[origin] < size && err == nil {
 			grown = true
-			err = b.read(ctx, origin, min(size, b.sizes[origin]+tileWidth))
+			err = b.read(ctx, origin, min(size, b.sizes[origin]+tileWidth), w)
 		}
 	}
 	if grown {
@@ -110,8 +116,14 @@ func (b *blocks) look(ctx context.Context) error {
 	return err
 }
 
-// read adds the documents that the records of a corpus up to a number list.
-func (b *blocks) read(ctx context.Context, origin string, to uint64) error {
+// read adds the documents that the records of a corpus up to a number list, in a turn
+// of its own: a whole log would keep others waiting.
+func (b *blocks) read(ctx context.Context, origin string, to uint64, w blockWork) error {
+	end, err := w.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	records, err := b.shared.Corpora().Records(ctx, origin, b.sizes[origin], to)
 	if err != nil {
 		return err
@@ -147,13 +159,17 @@ func (b *blocks) read(ctx context.Context, origin string, to uint64) error {
 }
 
 // block returns the block of a hash that a served corpus lists: what was hashed.
-// Hashed is told of the leaves of each tree that is looked through. It fails with
-// [corpus.ErrNotFound].
-func (b *blocks) block(ctx context.Context, hash merkle.Hash, hashed func(leaves int)) ([]byte, error) {
-	homes, err := b.homesOf(ctx, hash)
+// It fails with [corpus.ErrNotFound].
+func (b *blocks) block(ctx context.Context, hash merkle.Hash, w blockWork) ([]byte, error) {
+	homes, err := b.homesOf(ctx, hash, w)
 	if err != nil {
 		return nil, err
 	}
+	end, err := w.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	for _, home := range homes {
 		// Asked again, because a corpus may have gone since.
 		if _, err := b.shared.Corpora().Prove(ctx, home.origin, home.root); errors.Is(err, corpus.ErrNotFound) {
@@ -161,7 +177,7 @@ func (b *blocks) block(ctx context.Context, hash merkle.Hash, hashed func(leaves
 		} else if err != nil {
 			return nil, err
 		}
-		block, err := b.blockOf(ctx, home.root, hash, hashed)
+		block, err := b.blockOf(ctx, home.root, hash, w.hashed)
 		if block != nil || err != nil {
 			return block, err
 		}

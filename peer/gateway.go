@@ -120,7 +120,10 @@ func (g *gateway) blockOf(ctx context.Context, c cid.Cid, who *guest) ([]byte, e
 	case c.Type() != cid.Raw || hash.Code != mh.SHA2_256 || len(hash.Digest) != merkle.HashSize:
 		return nil, errNothing
 	}
-	return g.blocks.block(ctx, merkle.Hash(hash.Digest), func(leaves int) { who.charge(leaves / workLeaves) })
+	return g.blocks.block(ctx, merkle.Hash(hash.Digest), blockWork{
+		turn:   func(ctx context.Context) (func(), error) { return g.turns.take(ctx, who) },
+		hashed: func(leaves int) { who.charge(leaves / workLeaves) },
+	})
 }
 
 // wantsRaw reports whether a request asks for a raw block, and refuses what asks for

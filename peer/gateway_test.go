@@ -1,11 +1,13 @@
 package peer
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -150,7 +152,7 @@ func TestBlocksGrowAndGoWithTheirCorpora(t *testing.T) {
 	has := func(e document.Entry, want bool) {
 		t.Helper()
 		index.looked = time.Time{} // as if the pause were over
-		_, err := index.block(t.Context(), merkle.Hash(e.Document.Root()), func(int) {})
+		_, err := index.block(t.Context(), merkle.Hash(e.Document.Root()), freely)
 		if (err == nil) != want || err != nil && !errors.Is(err, corpus.ErrNotFound) {
 			t.Errorf("%s: %v, want it there: %v", e.Location.URI, err, want)
 		}
@@ -172,7 +174,7 @@ func TestBlocksGrowAndGoWithTheirCorpora(t *testing.T) {
 		t.Fatal(err)
 	}
 	index.looked = time.Now()
-	if _, err := index.block(t.Context(), merkle.Hash(first.Document.Root()), func(int) {}); !errors.Is(err, corpus.ErrNotFound) {
+	if _, err := index.block(t.Context(), merkle.Hash(first.Document.Root()), freely); !errors.Is(err, corpus.ErrNotFound) {
 		t.Errorf("a corpus that is not followed any more: %v", err)
 	}
 }
@@ -199,5 +201,46 @@ func TestTheGatewayIsThereWhereItIsWanted(t *testing.T) {
 		if w.Code != http.StatusNotFound {
 			t.Errorf("over a stream it is there: %d", w.Code)
 		}
+	}
+}
+
+// freely looks for blocks where nobody else wants anything.
+var freely = blockWork{
+	turn:   func(context.Context) (func(), error) { return func() {}, nil },
+	hashed: func(int) {},
+}
+
+// Whoever asks for blocks takes its turn like all others, for the index and for each block.
+func TestBlocksAreLookedForInTurns(t *testing.T) {
+	a := newNode(t).up(nil)
+	e := entryOf(t, "doc:/x", "A block.")
+	a.publish("main", e)
+	g := newGateway(a.peer.handler)
+	g.turns = &turns{free: 1}
+	for _, what := range []string{"the index", "a block of it"} {
+		other := new(guest)
+		end, err := g.turns.take(t.Context(), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := make(chan int, 1)
+		go func() { answer <- g.ask(http.MethodGet, "/ipfs/"+e.Document.Root().String()+"?format=raw").Code }()
+		for waits := false; !waits; runtime.Gosched() {
+			select {
+			case status := <-answer:
+				t.Fatalf("%s: status %d, while another guest had the only turn", what, status)
+			default:
+			}
+			g.turns.mu.Lock()
+			waits = len(g.turns.waiting) == 1
+			g.turns.mu.Unlock()
+		}
+		end()
+		if status := <-answer; status != http.StatusOK {
+			t.Errorf("%s: status %d after the turn was given back", what, status)
+		}
+	}
+	if g.turns.free != 1 {
+		t.Error("a turn was not given back")
 	}
 }
