@@ -112,6 +112,8 @@ func TestTheGatewaySaysWhatItServes(t *testing.T) {
 		{"GET", "/ipfs/" + dagPB + "?format=raw", nil, 404},
 		{"GET", "/ipfs/" + cid.NewCidV0(hash).String() + "?format=raw", nil, 404},
 		{"GET", "/ipfs/bafkqaaa?format=raw", nil, 200}, // the empty block, which names itself
+		{"GET", "/ipfs/" + identityCID(t, maxInline) + "?format=raw", nil, 200},
+		{"GET", "/ipfs/" + identityCID(t, maxInline+1) + "?format=raw", nil, 404},
 		{"POST", at + "?format=raw", nil, 405},
 		{"GET", at + "?format=raw", []string{"If-None-Match", `"x", W/` + etag}, 304},
 		{"GET", at + "?format=raw", []string{"If-None-Match", `"x"`}, 200},
@@ -141,6 +143,16 @@ func TestTheGatewaySaysWhatItServes(t *testing.T) {
 			t.Errorf("%s: body %q", method, body)
 		}
 	}
+}
+
+// identityCID returns a CID that names itself a block of so many bytes.
+func identityCID(t *testing.T, size int) string {
+	t.Helper()
+	hash, err := mh.Sum(make([]byte, size), mh.IDENTITY, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cid.NewCidV1(cid.Raw, hash).String()
 }
 
 func TestBlocksGrowAndGoWithTheirCorpora(t *testing.T) {

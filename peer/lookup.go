@@ -88,7 +88,7 @@ func (h *holder) ask(ctx context.Context, fn asker) (err error) {
 }
 
 // survey lists the corpora of peers: those with a name or origin, all where it is
-// empty. It fails where none of them answers.
+// empty. Failed is what went wrong with those that did not answer.
 func (p *Peer) survey(ctx context.Context, peers []string, corpusName string) (holders []*holder, failed error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTime, ErrTooSlow)
 	defer cancel()
@@ -125,9 +125,6 @@ func (p *Peer) survey(ctx context.Context, peers []string, corpusName string) (h
 		})
 	}
 	asked.Wait()
-	if len(holders) > 0 {
-		failed = nil
-	}
 	return holders, failed
 }
 

@@ -82,6 +82,41 @@ func TestTurnsAreSharedEvenly(t *testing.T) {
 	})
 }
 
+// Whoever asked for nothing for a minute gets half of the turns then, not all of them.
+func TestWhoWasAwayHasSavedNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts := &turns{free: 1}
+		var done [2]atomic.Int64
+		var all sync.WaitGroup
+		here, back := new(guest), new(guest)
+		ask := func(ctx context.Context, g *guest, done *atomic.Int64) {
+			for range 4 {
+				all.Go(func() {
+					for ctx.Err() == nil {
+						end, err := ts.take(ctx, g)
+						if err != nil {
+							return
+						}
+						time.Sleep(10 * time.Millisecond)
+						done.Add(1)
+						end()
+					}
+				})
+			}
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute+time.Second)
+		defer stop()
+		ask(ctx, here, &done[0])
+		time.Sleep(time.Minute)
+		before := done[0].Load()
+		ask(ctx, back, &done[1])
+		all.Wait()
+		if a, b := done[0].Load()-before, done[1].Load(); a < 45 || b < 45 {
+			t.Errorf("%d and %d requests were served beside each other, want 50 each", a, b)
+		}
+	})
+}
+
 // Memory is held until a guest has read what it was sent. Who waits for it must
 // not keep others from their turns.
 func TestAGuestThatWaitsForMemoryHasNoTurn(t *testing.T) {
