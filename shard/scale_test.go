@@ -75,7 +75,7 @@ func BenchmarkScale(b *testing.B) {
 				ours = append(ours, realtext.CPU()-start)
 			}
 			// Not in turns: what the sorter of FTS5 frees, malloc puts in order when
-			// it is asked next, which was half the time of our queries.
+			// it is asked next, which was most of the time of our OR queries.
 			for _, q := range asked[kind] {
 				theirs = append(theirs, askPlain(b, raw, q, kind))
 			}
