@@ -179,16 +179,15 @@ func (f *File) Foreign() bool { return f.foreign }
 
 // Close closes the file. Calls that still run end with an error.
 func (f *File) Close() error {
-	var errs []error
-	// The writer last: it is then the last connection, which moves the log into
-	// the main file and leaves that one standing alone.
-	if f.reader != nil {
-		errs = append(errs, f.reader.Close())
+	switch {
+	case f.reader != nil && f.writer != nil:
+		return f.fail(corpus.CloseFile(f.path, f.reader, f.writer))
+	case f.reader != nil:
+		return f.fail(f.reader.Close())
+	case f.writer != nil:
+		return f.fail(f.writer.Close())
 	}
-	if f.writer != nil {
-		errs = append(errs, f.writer.Close())
-	}
-	return f.fail(errors.Join(errs...))
+	return nil
 }
 
 // Reader returns the read-only handle, for the tables of the file's owner. The
@@ -240,7 +239,7 @@ func (f *File) surely(ctx context.Context) (*sql.Conn, error) {
 	if err != nil || !f.doubt.Load() {
 		return conn, err
 	}
-	if err := corpus.RewriteLog(f.path); err != nil {
+	if err := errors.Join(corpus.RewriteLog(f.path), corpus.RoomToMove(ctx, conn, f.path)); err != nil {
 		conn.Close()
 		return nil, err
 	}

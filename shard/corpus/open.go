@@ -28,7 +28,7 @@ type Store struct {
 	write *sql.DB     // one connection; every transaction is IMMEDIATE
 	read  *sql.DB     // query_only
 	path  string      // absolute
-	doubt atomic.Bool // a write has failed on the write connection
+	doubt atomic.Bool // the next write settles the write-ahead log first
 
 	changes atomic.Uint64 // transactions that were committed
 	trees   subtrees      // of signed heads
@@ -48,7 +48,9 @@ type Store struct {
 // Open opens the file of corpora at path and creates it, readable by its owner
 // alone, when it is missing. It refuses a file of another kind ([ErrForeign])
 // or of a newer version ([ErrNewer]), and anything but a regular file.
-// Whatever an interrupted process had written is durable when Open returns.
+// Whatever an interrupted process had written is durable when Open returns. On a
+// disk without room to move it into the file it is read where it is, and writes
+// fail with [ErrFull] until there is.
 func Open(path string) (*Store, error) {
 	s, err := open(path)
 	if err != nil {
@@ -87,7 +89,12 @@ func open(path string) (*Store, error) {
 		s.Close()
 		return nil, classify(err)
 	}
-	if err := settle(ctx, s.write, s.path); err != nil {
+	err = settle(ctx, s.write, s.path)
+	if errors.Is(err, errNoRoom) {
+		s.doubt.Store(true)
+		err = nil
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -96,9 +103,7 @@ func open(path string) (*Store, error) {
 
 // Close waits for running calls and closes the file.
 func (s *Store) Close() error {
-	// The writer goes last: its close folds the write-ahead log into the file,
-	// which a read-only connection could not.
-	return errors.Join(s.read.Close(), s.write.Close())
+	return CloseFile(s.path, s.read, s.write)
 }
 
 // ensureFile creates the file where it is missing and refuses whatever is not
@@ -144,7 +149,8 @@ func settings(conn *sqlite3.SQLiteConn) error {
 // settle copies the write-ahead log into the file and syncs it. After a failed
 // fsync, in this process or in one that died of it, the log may hold commits
 // that can be read but may not be durable; afterwards there are none, so
-// nothing is ever shown that a power cut could still take back.
+// nothing is ever shown that a power cut could still take back. [errNoRoom]: they
+// are durable in the log, which stays as it is.
 func settle(ctx context.Context, db *sql.DB, path string) error {
 	conn, err := db.Conn(ctx) // the only one: nobody writes meanwhile
 	if err != nil {
@@ -153,6 +159,9 @@ func settle(ctx context.Context, db *sql.DB, path string) error {
 	defer conn.Close()
 	if err := RewriteLog(path); err != nil {
 		return classify(err)
+	}
+	if err := RoomToMove(ctx, conn, path); err != nil {
+		return err
 	}
 	var busy, frames, copied int
 	err = conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &copied)

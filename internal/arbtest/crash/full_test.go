@@ -1,6 +1,7 @@
 package crash_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -202,4 +203,69 @@ func TestWriteThatFindsTheDiskFull(t *testing.T) {
 	if err := s.clean(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestHomeOpensWhereItsLogHasNoRoom fills the disk while the write-ahead log of
+// the corpora is longer than the reserve, as where a backup read the file when
+// much was added: it cannot be moved into its file, and is read where it is.
+func TestHomeOpensWhereItsLogHasNoRoom(t *testing.T) {
+	disk := smallDisk(t, 48<<20)
+	home, pages := daemon.Home(filepath.Join(disk, "home")), t.TempDir()
+	if _, err := daemon.Init(t.Context(), home, 2); err != nil {
+		t.Fatal(err)
+	}
+	n := openHome(t, home)
+	release := holdLog(t, filepath.Join(home.Shards(), shard.CorporaName))
+	for i := range 3 {
+		writePage(t, pages, i)
+	}
+	for i := range 4000 {
+		if err := os.WriteFile(filepath.Join(pages, fmt.Sprintf("small%d.txt", i)), fmt.Appendf(nil, "Page %d of many.", i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func() error {
+		_, err := n.Add(t.Context(), api.AddRequest{Paths: []string{pages}}, nil)
+		return err
+	}
+	if err := add(); err != nil {
+		t.Fatal(err)
+	}
+	writePage(t, pages, 3)
+	n.Close()
+	fill(t, filepath.Join(disk, "ballast"))
+	release()
+	for range 3 { // what is left, the reserve, must be enough again and again
+		n.Close()
+		n = openHome(t, home)
+		mustBeFound(t, n, 3)
+		mustBeIn(t, n, "read-only: disk full")
+		if err := add(); !errors.Is(err, shard.ErrFull) {
+			t.Fatalf("add on a full disk: %v", err)
+		}
+	}
+	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, "size=128M"); err != nil {
+		t.Fatal(err)
+	}
+	if err := add(); err != nil {
+		t.Fatalf("add with space again: %v", err)
+	}
+	mustBeFound(t, n, 4)
+	if res, err := n.Check(t.Context()); err != nil || len(res.Problems) > 0 {
+		t.Errorf("check: %q, %v", res.Problems, err)
+	}
+}
+
+// holdLog reads a file, so that its write-ahead log stays, until release is called.
+func holdLog(t *testing.T, path string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("BEGIN; SELECT count(*) FROM sqlite_schema"); err != nil {
+		t.Fatal(err)
+	}
+	return func() { db.Close() }
 }
