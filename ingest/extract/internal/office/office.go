@@ -37,7 +37,7 @@ var (
 	// ErrFormat: it is no Office Open XML file, or a damaged one.
 	ErrFormat = errors.New("not a sound Office Open XML file")
 	// ErrTooLarge: it is over a limit of this package.
-	ErrTooLarge = errors.New("Office file is too large")
+	ErrTooLarge = errors.New("office file is too large")
 )
 
 // A Document is the text of a file.
