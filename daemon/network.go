@@ -58,7 +58,8 @@ func (n *Node) startNet(listen []string) error {
 		return err
 	}
 	g := newGuard(n.shared.Corpora(), n.cfg.headsEvery(), n.log)
-	f := newFollower(n.shared.Corpora(), func(origin string) bool { return n.cfg.Peer.FollowAll || table.Follows(origin) }, n.writable, n.log)
+	follows := func(origin string) bool { return n.cfg.Peer.FollowAll || table.Follows(origin) }
+	f := newFollower(n.shared.Corpora(), follows, n.writable, n.log)
 	g.grown, g.agreed = f.announced, n.agreed
 	p, err := peer.New(peer.Config{
 		Serve:       peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries, MaxUpload: n.cfg.Peer.MaxUploadKiB << 10},
@@ -73,6 +74,10 @@ func (n *Node) startNet(listen []string) error {
 		Missed: g.again,
 		LAN:    n.cfg.Peer.LAN && len(listen) > 0,
 		Table:  table, Reconnect: len(listen) > 0, // a command that is over in a moment joins nobody
+		Follows: func(origin string) bool {
+			info, err := n.shared.Corpora().Lookup(context.Background(), origin)
+			return err == nil && !info.Own && follows(origin)
+		},
 		Reach: peer.ReachConfig{HolePunching: n.cfg.Peer.HolePunching, Relays: n.cfg.Peer.Relays, RelayService: n.cfg.Peer.RelayService},
 	}, n.shared)
 	if err != nil {

@@ -158,11 +158,73 @@ func TestJoinedPeersAreConnectedToAgainUntilTheyAreLeft(t *testing.T) {
 		t.Errorf("after leaving: %+v", info)
 	}
 	again()
-	if joined := b.peer.table.joinedPeers(); len(joined) != 0 {
-		t.Errorf("after leaving and a restart %v are joined", joined)
+	if known := b.peer.table.reached(); len(known) != 0 {
+		t.Errorf("after leaving and a restart %v would be dialled", known)
 	}
 	if _, err := b.peer.Leave(testPeer); !errors.Is(err, ErrNotConnected) {
 		t.Errorf("leave of a peer that was never there: %v", err)
+	}
+}
+
+// Whoever synced and follows hears of new heads after a restart of either side
+// too, without having joined anybody.
+func TestServersOfWhatIsFollowedAreConnectedToAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "peers.json")
+	a, other := newNode(t).up(listenTCP), newNode(t).up(listenTCP)
+	a.publish("main", entriesOf(t, "doc:/x", 3, 300)...)
+	origin := a.origin("main")
+	follows := func(o string) bool { return o == origin }
+	b := newNode(t)
+	start := func(follows func(string) bool) {
+		t.Helper()
+		if b.peer != nil {
+			if err := b.peer.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.up(nil, func(c *Config) { c.Table, c.Reconnect, c.Follows = tableAt(t, path), true, follows })
+	}
+	start(follows)
+	b.sync(a.addr(), origin)
+	start(follows)
+	await(t, "connected after a restart", func() bool { return len(b.peer.Peers()) == 1 })
+	if b.peer.lacks(a.peer.id.id) {
+		t.Error("a server of the corpus is connected and would be dialled")
+	}
+	for _, nothing := range []func(string) bool{nil, func(string) bool { return false }} {
+		start(nothing)
+		if b.peer.lacks(a.peer.id.id) {
+			t.Error("a peer would be dialled though nothing of it is followed")
+		}
+		if found, err := b.peer.Find(t.Context(), origin); err != nil || found[0].Peer != a.id {
+			t.Errorf("who served it before: %v, %v", found, err)
+		}
+	}
+	// While somebody else serves it, nobody is missing.
+	other.sync(a.addr(), origin)
+	b.sync(other.addr(), origin)
+	gone := a.peer.id.id
+	a.close()
+	start(follows)
+	await(t, "connected to the other", func() bool { return len(b.peer.Peers()) == 1 })
+	if b.peer.lacks(gone) {
+		t.Error("a peer would be dialled though another one serves the corpus")
+	}
+}
+
+// A publisher is found by its ID where its address is known, directory or not.
+func TestAKnownPublisherIsFound(t *testing.T) {
+	a, b := newNode(t).up(listenTCP), newNode(t).up(nil)
+	a.publish("main", entriesOf(t, "doc:/x", 3, 300)...)
+	if _, err := b.peer.Join(t.Context(), a.addr()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.peer.host.Network().ClosePeer(a.peer.id.id); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "nobody is connected", func() bool { return len(b.peer.Peers()) == 0 })
+	if res, err := b.peer.SyncFound(t.Context(), a.origin("main"), nil); err != nil || res.Documents != 3 {
+		t.Errorf("synced %+v, %v", res, err)
 	}
 }
 

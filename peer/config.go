@@ -39,6 +39,10 @@ type Config struct {
 	Table *Table
 	// Reconnect keeps connections to the peers that the owner joined.
 	Reconnect bool
+	// Follows, if not nil, reports whether the owner wants a corpus, named by its
+	// origin, brought up to date by itself. With Reconnect, peers that were dialled
+	// and serve one are connected to again while nobody else serves it.
+	Follows func(origin string) bool
 	// Access limits who may be connected. Zero: everybody.
 	Access Access
 	// Serve limits what one peer may cost. Zero: the defaults.

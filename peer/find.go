@@ -71,6 +71,9 @@ func (p *Peer) find(ctx context.Context, id CorpusID) ([]Provider, error) {
 	for _, who := range p.holders(ctx, id) {
 		add(who, FoundConnected, p.addrsOf(who))
 	}
+	if addrs := p.addrsOf(id.publisher); len(addrs) > 0 {
+		add(id.publisher, FoundPublisher, addrs)
+	}
 	failed := fmt.Errorf("the directory was not asked: this node takes no part in it")
 	if p.wide != nil {
 		// Its own record, if it keeps one, is found by its ID and not by the

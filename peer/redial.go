@@ -3,14 +3,14 @@ package peer
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
-	ma "github.com/multiformats/go-multiaddr"
 )
 
-// How joined peers are connected to again: first after redialFirst, then after
+// How peers are connected to again: first after redialFirst, then after
 // twice as long each time, up to redialMost. Nodes that lost the same peer do
 // not all come back at once: each wait is between 3/4 and 5/4 of that.
 const (
@@ -53,8 +53,8 @@ func (r *redialer) found(id libpeer.ID) {
 
 func spread(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2) }
 
-// keepConnected dials the peers that the owner joined whenever they are
-// missing, and writes the table, until the peer is closed.
+// keepConnected dials the peers that the owner joined, and servers of what it
+// follows, whenever they are missing, and writes the table, until the peer is closed.
 func (p *Peer) keepConnected() {
 	look := time.NewTicker(redialEvery)
 	defer look.Stop()
@@ -75,13 +75,13 @@ func (p *Peer) keepConnected() {
 }
 
 func (p *Peer) redial(r *redialer, now time.Time) {
-	joined := p.table.joinedPeers()
+	known := p.table.reached()
 	for id := range r.next {
-		if joined[id] == nil {
+		if !slices.Contains(known, id) {
 			r.found(id)
 		}
 	}
-	for id, addrs := range joined {
+	for _, id := range known {
 		if p.host.Network().Connectedness(id) == network.Connected {
 			r.found(id)
 			continue
@@ -89,20 +89,26 @@ func (p *Peer) redial(r *redialer, now time.Time) {
 		if p.table.away(id) || !r.due(id, now) {
 			continue
 		}
-		p.calls.Go(func() { p.dialAgain(id, addrs) })
+		if p.table.joinedBy(id) || p.lacks(id) {
+			p.calls.Go(func() { p.dialAgain(id) })
+		}
 	}
 }
 
-func (p *Peer) dialAgain(id libpeer.ID, addrs []string) {
-	info := libpeer.AddrInfo{ID: id}
-	for _, s := range addrs {
-		if a, err := ma.NewMultiaddr(s); err == nil {
-			info.Addrs = append(info.Addrs, a)
-		}
-	}
+// lacks reports whether a peer serves something that the owner wants to follow and
+// that nobody serves who is connected: without it, no new head would be heard of.
+func (p *Peer) lacks(id libpeer.ID) bool {
+	return p.cfg.Follows != nil && slices.ContainsFunc(p.table.servedBy(id), func(origin string) bool {
+		return p.cfg.Follows(origin) && !slices.ContainsFunc(p.table.servers(origin), func(other libpeer.ID) bool {
+			return p.host.Network().Connectedness(other) == network.Connected
+		})
+	})
+}
+
+func (p *Peer) dialAgain(id libpeer.ID) {
 	ctx, cancel := context.WithTimeout(p.ctx, dialTime)
 	defer cancel()
-	if err := p.connect(ctx, info); err != nil {
-		p.log.Debug("joined peer not reached", "peer", id, "error", err)
+	if err := p.connect(ctx, libpeer.AddrInfo{ID: id, Addrs: p.table.addrs(id)}); err != nil {
+		p.log.Debug("known peer not reached", "peer", id, "error", err)
 	}
 }

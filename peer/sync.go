@@ -115,10 +115,22 @@ func (p *Peer) SyncFrom(ctx context.Context, req SyncRequest) (SyncResult, error
 	if err != nil {
 		return s.result, fmt.Errorf("sync %s: %w", id, err)
 	}
+	p.servedIt(s)
 	if err := s.keepFilter(); err != nil {
 		p.log.Warn("the filter of a corpus is not kept", "corpus", id, "error", err)
 	}
 	return s.result, nil
+}
+
+// servedIt remembers the peers that a sync had something from: they are asked
+// first, and connected to again where the corpus is followed.
+func (p *Peer) servedIt(s *syncer) {
+	for _, use := range s.result.Sources {
+		id, err := parsePeerID(use.Source)
+		if err == nil && use.Err == nil && (use.Bytes > 0 || use.Source == s.src.name) {
+			p.table.serving(id, s.corpus.String())
+		}
+	}
 }
 
 // hold makes sure that no two syncs of one corpus run.

@@ -204,17 +204,27 @@ func (t *Table) joinedBy(id libpeer.ID) bool {
 	return r != nil && r.joined
 }
 
-// joinedPeers returns the peers that the owner joined, and where each was reached.
-func (t *Table) joinedPeers() map[libpeer.ID][]string {
+// reached returns the peers that may be connected to again: those of which an
+// address is known, and that the owner joined or that serve something.
+func (t *Table) reached() (ids []libpeer.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := make(map[libpeer.ID][]string)
 	for id, r := range t.peers {
-		if r.joined && len(r.addrs) > 0 {
-			all[id] = slices.Clone(r.addrs)
+		if len(r.addrs) > 0 && (r.joined || len(r.serves) > 0) {
+			ids = append(ids, id)
 		}
 	}
-	return all
+	return ids
+}
+
+// servedBy returns the origins of what a peer is known to serve.
+func (t *Table) servedBy(id libpeer.ID) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.peers[id]; r != nil {
+		return slices.Clone(r.serves)
+	}
+	return nil
 }
 
 // servers returns the peers that are known to serve a corpus, joined ones first.

@@ -58,7 +58,7 @@ func TestWhatTheOwnerSaysOfPeersOutlivesTheProcess(t *testing.T) {
 	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v, want mode 0600", st, err)
 	}
-	if got := again.joinedPeers(); len(got) != 1 || len(got[ids[0]]) != 1 {
+	if got := again.reached(); len(got) != 1 || got[0] != ids[0] || len(again.addrs(ids[0])) != 1 {
 		t.Errorf("joined peers %v", got)
 	}
 	allow, deny := again.Lists()
@@ -76,7 +76,7 @@ func TestWhatTheOwnerSaysOfPeersOutlivesTheProcess(t *testing.T) {
 	if known, err := again.leave(ids[0]); !known || err != nil {
 		t.Fatal(known, err)
 	}
-	if got := tableAt(t, path).joinedPeers(); len(got) != 0 {
+	if got := tableAt(t, path).reached(); len(got) != 0 {
 		t.Errorf("joined peers after leaving: %v", got)
 	}
 }
