@@ -52,6 +52,8 @@ var (
 	ErrSelf = errors.New("the peer is this very node")
 	// ErrNoService: the peer was reached and does not serve corpora.
 	ErrNoService = errors.New("the peer serves no corpora (it does not speak " + string(ProtocolID) + ")")
+	// ErrNoAnswers: the peer's owner has not told it to answer queries.
+	ErrNoAnswers = errors.New("it answers no queries")
 	// ErrAmbiguous: a corpus name stands for several corpora.
 	ErrAmbiguous = errors.New("several corpora have this name: use the origin, PEER/NAME")
 	// ErrNoCorpus: the source serves no corpus of that name.

@@ -107,6 +107,9 @@ func (p *Peer) Prove(ctx context.Context, from, corpusName string, root document
 		found, err = p.proofFrom(ctx, src, id, root, chunk)
 		return err
 	})
+	if errors.Is(err, ErrMissing) {
+		err = fmt.Errorf("%w; a published tree has no proofs, nodes and their HTTP addresses have them", err)
+	}
 	if err != nil {
 		return RemoteProof{}, fmt.Errorf("prove chunk %d of %s: %w", chunk, root, err)
 	}
@@ -198,5 +201,5 @@ func (p *Peer) askCorpora(ctx context.Context, from, corpusName string, fn asker
 			return err
 		}
 	}
-	return fmt.Errorf("%w: none of its %d corpora lists it", ErrMissing, len(list))
+	return fmt.Errorf("%w: none of its %d corpora has it", ErrMissing, len(list))
 }

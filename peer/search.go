@@ -88,7 +88,7 @@ func (p *Peer) ask(ctx context.Context, from, text string, limit int) (a Answer)
 	raw, err := src.get(ctx, res, maxAnswer)
 	switch {
 	case errors.Is(err, ErrMissing):
-		return Answer{Err: src.fail(ctx, res, fmt.Errorf("%w: it answers no queries", ErrNoService))}
+		return Answer{Err: src.fail(ctx, res, ErrNoAnswers)}
 	case err != nil:
 		return Answer{Err: err}
 	case len(raw) == 0:

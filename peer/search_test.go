@@ -79,7 +79,7 @@ func TestNobodyIsSearchedUnasked(t *testing.T) {
 	quiet := newNode(t).up(listenTCP)
 	quiet.publish("main", entryOf(t, "doc:/a", "Grey granite."))
 	asker := newNode(t).up(nil)
-	if a := asker.ask("granite", quiet.addr())[0]; !errors.Is(a.Err, ErrNoService) || len(a.Hits) != 0 {
+	if a := asker.ask("granite", quiet.addr())[0]; !errors.Is(a.Err, ErrNoAnswers) || len(a.Hits) != 0 {
 		t.Errorf("%+v", a)
 	}
 	h, err := Handler(quiet.shared, ServeConfig{})

@@ -99,7 +99,7 @@ connected peers are asked, as for peer get.`,
 					return err
 				}
 				a.note("proven in %s; its key is %s", res.Corpus, res.Key)
-				return a.proved(res.ProveResult, out, "")
+				return a.proved(res.ProveResult, res.Key, out, "")
 			})
 		},
 	}

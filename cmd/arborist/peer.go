@@ -69,14 +69,14 @@ func (a *app) peerJoinCommand() *cobra.Command {
 
 func (a *app) peerCorporaCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "corpora [PEER]",
-		Short:   "List the corpora that a peer serves",
+		Use:     "corpora [SOURCE]",
+		Short:   "List the corpora that a peer, URL or folder serves",
 		Example: "  arborist peer corpora 12D3KooW…",
-		Args:    args(0, 1, "PEER or none"),
+		Args:    args(0, 1, "SOURCE or none"),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			id := ""
 			if len(words) > 0 {
-				id = words[0]
+				id = sourceOf(words[0])
 			}
 			return a.with(cmd.Context(), func(s api.Service) error {
 				res, err := s.PeerCorpora(cmd.Context(), id)

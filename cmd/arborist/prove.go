@@ -47,7 +47,7 @@ document or has listed it, in that corpus. The file holds the passage itself, or
 				if err != nil {
 					return err
 				}
-				return a.proved(res, out, passage)
+				return a.proved(res, "", out, passage)
 			})
 		},
 	}
@@ -59,7 +59,8 @@ document or has listed it, in that corpus. The file holds the passage itself, or
 
 // proved writes a proof to stdout, or to a file, and the passage to a file of its
 // own where one is named: then it is not in the proof. JSON goes to stdout always.
-func (a *app) proved(res api.ProveResult, out, passage string) error {
+// Key is that of the corpus where this node may not follow it.
+func (a *app) proved(res api.ProveResult, key, out, passage string) error {
 	a.warn(res.Warnings)
 	p, err := proof.Parse([]byte(res.Text))
 	if err != nil {
@@ -68,7 +69,9 @@ func (a *app) proved(res api.ProveResult, out, passage string) error {
 	mode, check, holder := fs.FileMode(0o600), "", out
 	if p.Log != nil {
 		mode = 0o644
-		if c, err := proof.ReadCheckpoint(p.Log.Note); err == nil {
+		if key != "" {
+			check = " --key " + key
+		} else if c, err := proof.ReadCheckpoint(p.Log.Note); err == nil {
 			check = keyFlag(c.Origin)
 		}
 	}
