@@ -19,7 +19,7 @@ func (a *app) queryCommand() *cobra.Command {
 		Use:   "query TEXT…",
 		Short: "Find passages, each with its proof",
 		Long: `Find passages in every shard, in the private crawl db and in attached files, in one ranking.
-Nothing leaves this machine, unless --peers is given.
+Nothing leaves this machine, unless --peers or --ask is given.
 
   words         found in any form: walk finds walking; all of them are wanted, and
                 where no passage has all, those with some are shown, which is said
