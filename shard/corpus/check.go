@@ -162,7 +162,7 @@ func (c *checker) replay() (err error) {
 		var index, ended uint64
 		var key, root, id, line sql.RawBytes
 		if err := rows.Scan(&index, &key, &root, &id, &ended, &line); err != nil {
-			return err
+			return fmt.Errorf("%w: after record %d: %w", ErrCorrupt, c.edge.size, err) // a number that is none of ours
 		}
 		if index != c.edge.size {
 			c.fail("record %d is missing", c.edge.size)

@@ -43,6 +43,8 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 		"UPDATE tile SET hashes = hashes || zeroblob(32) WHERE level = 0 AND idx = 1",
 		"DELETE FROM tile WHERE level = 0 AND idx = 0",
 		"INSERT INTO tile SELECT corpus, 2, 0, hashes FROM tile WHERE level = 1",
+		"UPDATE record SET idx = -73 WHERE idx = 100",
+		"UPDATE record SET ended = -1 WHERE idx = 100",
 		"UPDATE corpus SET size = 301",
 		"UPDATE corpus SET size = 303, staged = 303",
 		"UPDATE corpus SET staged = 301",
@@ -78,6 +80,9 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 			_, err := s.Check(ctx, func(p string) { problems = append(problems, p) })
 			if err == nil && len(problems) == 0 {
 				t.Error("not found")
+			}
+			if err != nil && !errors.Is(err, ErrCorrupt) {
+				t.Errorf("not called damage, so that no repair follows: %v", err)
 			}
 			if len(problems) > maxProblems+2 {
 				t.Errorf("%d problems are reported one by one", len(problems))
