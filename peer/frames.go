@@ -103,7 +103,8 @@ func wholeFrame(head []byte) (size int, ok bool) {
 	if size = h.HeaderSize + 3 + h.FirstBlock.CompressedSize; h.HasCheckSum {
 		size += 4
 	}
-	return size, size <= maxWhole && h.HasFCS && h.FrameContentSize <= maxWhole
+	// Where it says nothing about that: a block holds 128 KiB at most.
+	return size, size <= maxWhole && (!h.HasFCS || h.FrameContentSize <= maxWhole)
 }
 
 // keep has the frames kept from here on, where one starts here.

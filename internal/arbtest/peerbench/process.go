@@ -71,6 +71,11 @@ func (p *process) rss() int64 { return p.memory("VmRSS:") }
 // which more or fewer are mapped as they lie in the page cache.
 func (p *process) own() int64 { return p.memory("RssAnon:") }
 
+// forgetPeak has peak count from now on.
+func (p *process) forgetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0)
+}
+
 // peak returns the most that it has held.
 func (p *process) peak() int64 { return p.memory("VmHWM:") }
 

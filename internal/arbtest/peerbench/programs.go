@@ -69,6 +69,9 @@ type synced struct {
 
 // sync has to sync the main corpus of from.
 func (to *node) sync(from *node) (s synced, err error) {
+	if err := from.forgetPeak(); err != nil { // of the adding
+		return s, err
+	}
 	before, mine, sent := from.cpu(), to.cpu(), from.sent()
 	if err := to.ask(&s, "peer", "sync", from.addr, "main"); err != nil {
 		return s, err
