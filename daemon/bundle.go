@@ -10,6 +10,7 @@ import (
 	"arborist/document"
 	"arborist/proof"
 	"arborist/shard"
+	"arborist/shard/corpus"
 )
 
 // provenLogs holds the log parts of a page of hits, by origin: all of one
@@ -18,7 +19,7 @@ type provenLogs map[string]*provenLog
 
 type provenLog struct {
 	key   *proof.Verifier
-	parts map[document.Root]*proof.LogPart // none for a document that is in no record
+	parts map[document.Root]corpus.Proven // without a part for a document that is in no record
 }
 
 // part returns the log part of a hit and the key of its corpus, or neither. A
@@ -26,10 +27,23 @@ type provenLog struct {
 // log can leave one.
 func (l provenLogs) part(h shard.Hit) (*proof.LogPart, *proof.Verifier) {
 	log := l[h.Location.Corpus]
-	if log == nil || log.parts[h.Root] == nil {
+	if log == nil || log.parts[h.Root].Part == nil {
 		return nil, nil
 	}
-	return log.parts[h.Root], log.key
+	return log.parts[h.Root].Part, log.key
+}
+
+// provable returns the hits but those whose record is damaged, which it names:
+// to show them with less than their proof would hide that.
+func (l provenLogs) provable(set *searchSet, hits []shard.Hit) (whole []shard.Hit, damaged []api.Failure) {
+	for _, h := range hits {
+		if log := l[h.Location.Corpus]; set.source[h.File] == sourceShared && log != nil && log.parts[h.Root].Err != nil {
+			damaged = append(damaged, api.Failure{URI: h.Location.URI, Error: log.parts[h.Root].Err.Error()})
+			continue
+		}
+		whole = append(whole, h)
+	}
+	return whole, damaged
 }
 
 // proveLogs proves the records of all shared hits, each corpus in one snapshot.
@@ -53,7 +67,7 @@ func (n *Node) proveLogs(ctx context.Context, set *searchSet, hits []shard.Hit) 
 		if err != nil {
 			return nil, err
 		}
-		log := &provenLog{parts: map[document.Root]*proof.LogPart{}}
+		log := &provenLog{parts: map[document.Root]corpus.Proven{}}
 		if log.key, err = proof.ParseVerifier(info.Key); err != nil {
 			return nil, err
 		}

@@ -68,6 +68,8 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	if err != nil {
 		return res, err
 	}
+	hits, damaged := logs.provable(set, found.Hits)
+	res.Refused = append(res.Refused, damaged...)
 	if res.Warnings, err = n.frozenWarnings(ctx, slices.Sorted(maps.Keys(logs))...); err != nil {
 		return res, err
 	}
@@ -77,7 +79,7 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	}
 	check := new(proof.Checker) // hits of one corpus share a signature
 	var proofs []*proof.Proof
-	for i, h := range found.Hits {
+	for i, h := range hits {
 		hit, p, err := n.hit(check, logs, h, set.source[h.File])
 		if err != nil {
 			return res, err
@@ -96,7 +98,7 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 		proofs = append(proofs, p)
 	}
 	if req.Bundle && len(proofs) > 0 {
-		if res.Bundle, err = bundle(proofs, found.Hits); err != nil {
+		if res.Bundle, err = bundle(proofs, hits); err != nil {
 			return res, err
 		}
 	}

@@ -103,7 +103,10 @@ func (h *handler) listedHits(ctx context.Context, hits []shard.Hit) ([]*proof.Pr
 			return nil, err
 		}
 		for i, root := range listed {
-			parts[key{origin, root}] = found[i]
+			if err := found[i].Err; err != nil {
+				h.log.Error("a listed document cannot be proven: run check", "root", root, "error", err)
+			}
+			parts[key{origin, root}] = found[i].Part
 		}
 	}
 	var proofs []*proof.Proof

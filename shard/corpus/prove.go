@@ -17,43 +17,56 @@ import (
 // last: "was in at size N" stays true after a withdrawal. It fails with
 // [ErrNotFound] where the corpus has never listed the document. What it
 // returns has been verified against the head.
-func (s *Store) Prove(ctx context.Context, origin string, root document.Root) (part *proof.LogPart, err error) {
-	parts, err := s.ProveMany(ctx, origin, []document.Root{root})
-	if err == nil && parts[0] == nil {
-		err = fmt.Errorf("prove %s in corpus %.200q: %w: no record lists it", root, origin, ErrNotFound)
-	}
+func (s *Store) Prove(ctx context.Context, origin string, root document.Root) (*proof.LogPart, error) {
+	all, err := s.ProveMany(ctx, origin, []document.Root{root})
 	if err != nil {
 		return nil, err
 	}
-	return parts[0], nil
+	if err := all[0].Err; err != nil {
+		return nil, fmt.Errorf("prove %s in corpus %.200q: %w", root, origin, err)
+	}
+	if all[0].Part == nil {
+		return nil, fmt.Errorf("prove %s in corpus %.200q: %w: no record lists it", root, origin, ErrNotFound)
+	}
+	return all[0].Part, nil
+}
+
+// A Proven says what [Store.ProveMany] found of one document: its log part,
+// nothing where the corpus has never listed it, or an error that wraps
+// [ErrCorrupt] where its record, or what proves it, is damaged.
+type Proven struct {
+	Part *proof.LogPart
+	Err  error
 }
 
 // ProveMany does for many documents of one corpus what [Store.Prove] does for
-// one, all under the same signed head. What it returns goes with roots; it is
-// nil for a document that the corpus has never listed.
-func (s *Store) ProveMany(ctx context.Context, origin string, roots []document.Root) (parts []*proof.LogPart, err error) {
+// one, all under the same signed head. What it returns goes with roots.
+func (s *Store) ProveMany(ctx context.Context, origin string, roots []document.Root) (all []Proven, err error) {
 	err = s.withLog(ctx, origin, func(tx *sql.Tx, l *log) error {
-		parts = make([]*proof.LogPart, len(roots))
+		all = make([]Proven, len(roots))
 		t := s.treeOf(ctx, tx, l)
 		for i, root := range roots {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			part, err := prove(tx, l, t, root)
-			if errors.Is(err, ErrCorrupt) {
+			switch err = classify(err); {
+			case errors.Is(err, ErrNotFound):
+			case errors.Is(err, ErrCorrupt):
 				s.trees.drop()
-			}
-			if err != nil && !errors.Is(err, ErrNotFound) {
+				all[i].Err = err
+			case err != nil:
 				return fmt.Errorf("%s: %w", root, err)
+			default:
+				all[i].Part = part
 			}
-			parts[i] = part
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prove %d documents in corpus %.200q: %w", len(roots), origin, err)
 	}
-	return parts, nil
+	return all, nil
 }
 
 // treeOf gives the tree under a log's signed head, of which much is kept.
