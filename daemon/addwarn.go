@@ -3,11 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 
-	"arborist/daemon/api"
 	"arborist/document"
 	"arborist/ingest"
 	"arborist/shard"
@@ -42,28 +38,4 @@ func (w *wallWatch) Put(ctx context.Context, entries []document.Entry) ([]docume
 		}
 	}
 	return outcomes, nil
-}
-
-// sameNames warns of folders whose documents get the same URIs: see
-// docs/decisions/004-shared-uris.md.
-func sameNames(req api.AddRequest) (warnings []string) {
-	if req.BaseURI != "" && len(req.Paths) > 1 {
-		return []string{fmt.Sprintf("%d paths share --base-uri %s: files of the same name below them are versions of each other", len(req.Paths), req.BaseURI)}
-	}
-	first := make(map[string]string)
-	for _, path := range req.Paths {
-		folder := filepath.Clean(path)
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			folder = filepath.Dir(folder)
-		}
-		name := filepath.Base(folder)
-		switch other, ok := first[name]; {
-		case !ok:
-			first[name] = folder
-		case other != folder:
-			warnings = append(warnings, fmt.Sprintf(
-				"%s and %s are both called %q: files of the same name in them are versions of each other; add one of them with --base-uri file:OTHER/", other, folder, name))
-		}
-	}
-	return warnings
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,9 @@ func (n *Node) Add(ctx context.Context, req api.AddRequest, fn api.ProgressFunc)
 	if !req.Private {
 		defer n.makeFilters(ctx)
 		sink = &wallWatch{Sink: sink, private: n.private.File(), count: &res.AlsoPrivate}
-		res.Warnings = append(res.Warnings, sameNames(req)...)
+		if res.Warnings, err = n.sameNames(req, cmp.Or(req.Corpus, MainCorpus)); err != nil {
+			return res, explain(err)
+		}
 	}
 	for _, path := range req.Paths {
 		src, err := addSource(path, req)
@@ -59,10 +62,7 @@ func (n *Node) addSink(ctx context.Context, req api.AddRequest) (ingest.Sink, er
 		}
 		return n.private, nil
 	}
-	name := req.Corpus
-	if name == "" {
-		name = MainCorpus
-	}
+	name := cmp.Or(req.Corpus, MainCorpus)
 	info, err := n.lookupCorpus(ctx, name)
 	if err != nil {
 		return nil, err
