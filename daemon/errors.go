@@ -118,7 +118,7 @@ func explain(err error) error {
 	}
 	var query *shard.QueryError
 	if errors.As(err, &query) {
-		return api.NewError(api.CodeUsage, err, "ask with fewer or shorter words")
+		return api.NewError(api.CodeUsage, err, query.Next)
 	}
 	for _, e := range explanations() {
 		if errors.Is(err, e.err) {

@@ -57,7 +57,7 @@ func (p *Peer) Search(ctx context.Context, peers []string, text string, limit in
 		return nil, fmt.Errorf("ask peers: %w", err)
 	}
 	if len(text) > maxSentQuery {
-		return nil, fmt.Errorf("ask peers: %w", &shard.QueryError{Reason: fmt.Sprintf("%d bytes; at most %d are sent to peers", len(text), maxSentQuery)})
+		return nil, fmt.Errorf("ask peers: %w", &shard.QueryError{Reason: fmt.Sprintf("%d bytes; at most %d are sent to peers", len(text), maxSentQuery), Next: "ask with fewer or shorter words"})
 	}
 	if len(peers) > MaxAskedPeers {
 		return nil, fmt.Errorf("ask peers: %d of them, at most %d", len(peers), MaxAskedPeers)

@@ -10,7 +10,8 @@ import (
 	"arborist/shard/corpus"
 )
 
-// maxMissing is how many missing documents of one corpus are reported one by one.
+// maxMissing is how many documents of one corpus are reported one by one, of those
+// that are listed and missing, and of those that are stored and not listed.
 const maxMissing = 100
 
 // checkLogs compares the logs with the shards: what they list must be stored.
@@ -87,6 +88,11 @@ func (c *logCheck) run(ctx context.Context) error {
 // current compares what is current in the shards and in the log.
 func (c *logCheck) current(ctx context.Context) error {
 	unlisted := make(map[place]bool)
+	// Of a log that lacks records these say nothing but that.
+	most := maxMissing
+	if c.info.Seen > c.info.Size {
+		most = 0
+	}
 	for _, f := range c.set.files {
 		if f.broken != nil {
 			continue
@@ -101,12 +107,18 @@ func (c *logCheck) current(ctx context.Context) error {
 		for _, v := range current {
 			p := placeOf(c.info.Origin, v.Location.URI)
 			if c.listed[p] != v.Root {
-				c.report("document %s at %s is stored and not listed; add it again, or withdraw it again if that was cut short", v.Root, v.Location.URI)
-				unlisted[p] = true
+				if unlisted[p] = true; len(unlisted) <= most {
+					c.report("document %s at %s is stored and not listed; add it again, or withdraw it again if that was cut short", v.Root, v.Location.URI)
+				}
 			} else {
 				delete(c.listed, p)
 			}
 		}
+	}
+	if more := len(unlisted) - most; more > 0 && most > 0 {
+		c.report("%d more documents are stored and not listed", more)
+	} else if more > 0 {
+		c.report("%d documents are stored and not listed: it lacks %d records that its key has signed", more, c.info.Seen-c.info.Size)
 	}
 	// What is left is listed and not current. Where it is not stored, that has
 	// been said; and it may have given way to the document reported above.

@@ -57,7 +57,7 @@ func (f *filters) take(word string) (bool, error) {
 		return false, nil
 	}
 	if len(f.sites) > maxFilters || len(f.corpora) > maxFilters {
-		return false, queryErrorf("more than %d of %s:; use fewer", maxFilters, name)
+		return false, queryErrorf("use fewer", "more than %d of %s:", maxFilters, name)
 	}
 	return true, nil
 }
@@ -69,7 +69,7 @@ func parseDay(s string) (int64, error) {
 			return t.Unix(), nil
 		}
 	}
-	return 0, queryErrorf("%.40q is no date; write it as 2026-05-01, 2026-05 or 2026", s)
+	return 0, queryErrorf("write it as 2026-05-01, 2026-05 or 2026", "%.40q is no date", s)
 }
 
 // passes reports whether a location passes the filters that SQL does not apply.

@@ -52,14 +52,15 @@ var ErrNoWords = errors.New("query has no words: it needs at least one letter or
 
 // A QueryError is a query that is refused: over a cap, or not text.
 type QueryError struct {
-	Reason string // what is wrong and what would be right
+	Reason string // what is wrong
+	Next   string // what to do about it
 }
 
 // Error implements error.
 func (e *QueryError) Error() string { return "query: " + e.Reason }
 
-func queryErrorf(format string, args ...any) error {
-	return &QueryError{Reason: fmt.Sprintf(format, args...)}
+func queryErrorf(next, format string, args ...any) error {
+	return &QueryError{Reason: fmt.Sprintf(format, args...), Next: next}
 }
 
 // A segment is a piece of a query's text.
@@ -73,14 +74,14 @@ type segment struct {
 // words.
 func segments(text string) ([]segment, error) {
 	if len(text) > MaxQueryBytes {
-		return nil, queryErrorf("%d bytes; at most %d are searched for", len(text), MaxQueryBytes)
+		return nil, queryErrorf("ask with fewer or shorter words", "%d bytes; at most %d are searched for", len(text), MaxQueryBytes)
 	}
 	if !utf8.ValidString(text) {
-		return nil, queryErrorf("not UTF-8 text")
+		return nil, queryErrorf("write it in UTF-8, as terminals do by default", "not UTF-8 text")
 	}
 	for i, r := range text {
 		if unicode.IsControl(r) && !unicode.IsSpace(r) {
-			return nil, queryErrorf("control character %U at byte %d; remove it", r, i)
+			return nil, queryErrorf("remove it", "control character %U at byte %d", r, i)
 		}
 	}
 	var all []segment
@@ -176,7 +177,7 @@ func parse(text string) (parsed, error) {
 			continue
 		}
 		if total += len(c.Words); total > MaxQueryWords {
-			return p, queryErrorf("more than %d words; leave the less telling ones out", MaxQueryWords)
+			return p, queryErrorf("leave the less telling ones out", "more than %d words", MaxQueryWords)
 		}
 		key := fmt.Sprintf("%t %t %q", s.not, c.Prefix, c.Words)
 		if seen[key] {
@@ -191,10 +192,10 @@ func parse(text string) (parsed, error) {
 	}
 	if len(p.clauses) == 0 {
 		if len(p.not) > 0 {
-			return p, queryErrorf("it only says what to leave out; add a word to look for")
+			return p, queryErrorf("add a word to look for", "it only says what to leave out")
 		}
 		if !p.filters.none() {
-			return p, queryErrorf("it only says where to look; add a word to look for")
+			return p, queryErrorf("add a word to look for", "it only says where to look")
 		}
 		return p, ErrNoWords
 	}

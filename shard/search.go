@@ -68,7 +68,7 @@ func searchAll(ctx context.Context, files []*File, q Query) (Results, error) {
 		q.Limit = defaultLimit
 	}
 	if q.Limit < 0 || q.Offset < 0 || q.Limit > MaxHits || q.Offset > MaxHits-q.Limit {
-		return Results{}, queryErrorf("limit %d and offset %d; both from 0, together at most %d", q.Limit, q.Offset, MaxHits)
+		return Results{}, queryErrorf("ask for fewer hits, or say more of what is looked for", "limit %d and offset %d; both from 0, together at most %d", q.Limit, q.Offset, MaxHits)
 	}
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, MaxSearchTime)
@@ -81,7 +81,7 @@ func searchAll(ctx context.Context, files []*File, q Query) (Results, error) {
 			return r, nil
 		}
 		if ctx.Err() != nil && outer.Err() == nil {
-			return Results{}, queryErrorf("took over %s; use fewer or rarer words", MaxSearchTime)
+			return Results{}, queryErrorf("use fewer or rarer words", "took over %s", MaxSearchTime)
 		}
 		if outer.Err() != nil {
 			return Results{}, outer.Err()
