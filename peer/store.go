@@ -31,18 +31,15 @@ const maxPending = 1 << 30
 // reportEvery is how many documents come between two reports of progress.
 const reportEvery = 64
 
-// errStop ends the storing because the log wants no more lines; it has its
-// own reason.
-var errStop = errors.New("the log takes no more records")
-
 // A storer takes verified documents in the order of the log, puts them into
-// the shards, and then gives the records to the log.
+// the shards, and then gives the records to the log, which takes those of one
+// step while the next one is stored.
 type storer struct {
 	*syncer
 	ctx     context.Context
 	fetcher *fetcher
-	yield   func([]byte, error) bool
-	done    int // records given to the log, this time and before
+	durable chan<- [][]byte // records of documents that are in the shards
+	done    int             // records given to the log, this time and before
 
 	entries []shard.Arrival
 	lines   [][]byte
@@ -56,7 +53,7 @@ type storer struct {
 // kept: it was verified, and the next sync need not fetch it again.
 func (st *storer) run() error {
 	err := st.each()
-	if errors.Is(err, errStop) || st.ctx.Err() != nil {
+	if st.ctx.Err() != nil {
 		return err
 	}
 	return errors.Join(err, st.flush())
@@ -183,16 +180,16 @@ func (st *storer) flush() error {
 }
 
 func (st *storer) give() error {
-	for _, line := range st.lines {
-		if !st.yield(line, nil) {
-			return errStop
-		}
+	if len(st.lines) == 0 {
+		return nil
 	}
-	if len(st.lines) > 0 {
-		st.done += len(st.lines)
-		defer st.report()
+	select {
+	case st.durable <- st.lines:
+	case <-st.ctx.Done():
+		return context.Cause(st.ctx)
 	}
-	clear(st.lines)
-	st.lines = st.lines[:0]
+	st.done += len(st.lines)
+	st.lines = nil
+	st.report()
 	return nil
 }

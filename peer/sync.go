@@ -3,9 +3,9 @@ package peer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"arborist/shard"
@@ -197,18 +197,28 @@ func (s *syncer) lines(from uint64) iter.Seq2[[]byte, error] {
 		s.result.Resumed = int(from - s.known.Size)
 		ctx, cancel := context.WithCancel(s.ctx)
 		f := newFetcher(ctx, s, from)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			f.run()
-		}()
-		st := &storer{syncer: s, ctx: ctx, fetcher: f, yield: yield, done: int(from - s.known.Size)}
-		err := st.run()
-		cancel()
-		<-done
-		if err != nil && !errors.Is(err, errStop) {
-			s.failed = err
-			yield(nil, err)
+		durable := make(chan [][]byte)
+		st := &storer{syncer: s, ctx: ctx, fetcher: f, durable: durable, done: int(from - s.known.Size)}
+		var work sync.WaitGroup
+		work.Go(f.run)
+		var failed error
+		work.Go(func() {
+			defer close(durable)
+			failed = st.run()
+			cancel() // the fetcher brings what nobody takes
+		})
+		wanted := true // the log has its own reason where it takes no more
+		for lines := range durable {
+			for _, line := range lines {
+				if wanted = wanted && yield(line, nil); !wanted {
+					cancel()
+				}
+			}
+		}
+		work.Wait()
+		if failed != nil && wanted {
+			s.failed = failed
+			yield(nil, failed)
 		}
 	}
 }
