@@ -140,14 +140,22 @@ func (p parsed) parts() (parts []index.Clause) {
 			parts = append(parts, c)
 		}
 	}
-	for i, c := range p.clauses {
-		if p.quoted[i] || len(c.Words) == 1 {
+	for i := range p.clauses {
+		for _, c := range p.apart(i) {
 			add(c)
-			continue
 		}
-		for k, w := range c.Words {
-			add(index.Clause{Words: []string{w}, Prefix: c.Prefix && k == len(c.Words)-1})
-		}
+	}
+	return parts
+}
+
+// apart returns what is looked for instead of clause i where any word will do.
+func (p parsed) apart(i int) (parts []index.Clause) {
+	c := p.clauses[i]
+	if p.quoted[i] || len(c.Words) == 1 {
+		return []index.Clause{c}
+	}
+	for k, w := range c.Words {
+		parts = append(parts, index.Clause{Words: []string{w}, Prefix: c.Prefix && k == len(c.Words)-1})
 	}
 	return parts
 }

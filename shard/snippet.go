@@ -26,7 +26,7 @@ type Snippet struct {
 
 // A Snippeter cuts snippets for one query. It is for one goroutine.
 type Snippeter struct {
-	clauses   []index.Clause
+	query     parsed
 	tokenizer words.Tokenizer
 	tokens    []token
 	terms     []byte // of all tokens, one behind the other
@@ -47,7 +47,7 @@ func NewSnippeter(query string) (*Snippeter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snippeter{clauses: p.clauses}, nil
+	return &Snippeter{query: p}, nil
 }
 
 // Snippet cuts the piece out of a passage that has the most different words and
@@ -61,7 +61,7 @@ func (s *Snippeter) Snippet(passage []byte) Snippet {
 	}
 	s.read(passage)
 	seen := s.sightings()
-	from, to := s.window(len(passage), best(seen, len(s.clauses)))
+	from, to := s.window(len(passage), best(seen, len(s.query.clauses)))
 	return cut(passage, from, to, seen)
 }
 
@@ -82,24 +82,37 @@ func (s *Snippeter) term(i int) []byte {
 	return s.terms[from:s.tokens[i].term]
 }
 
-// sightings finds what the clauses match, in the order of the text. A word that
-// is longer than a snippet, through characters that nobody sees, is none.
+// sightings finds what the clauses match, in the order of the text; of a clause
+// that matches nothing, the words that it is taken apart into where any will do.
 func (s *Snippeter) sightings() (all []sighting) {
-	for c, clause := range s.clauses {
-		marked := 0 // tokens before it have their sighting for this clause
-		for i := range s.tokens {
-			if !s.matches(clause, i) {
-				continue
+	for c, clause := range s.query.clauses {
+		found := s.look(clause, c)
+		if found == nil {
+			for _, part := range s.query.apart(c) {
+				found = append(found, s.look(part, c)...)
 			}
-			for j := max(i, marked); j < i+len(clause.Words); j++ {
-				if t := s.tokens[j]; t.end-t.start <= MaxSnippet {
-					all = append(all, sighting{t.start, t.end, c})
-				}
-			}
-			marked = i + len(clause.Words)
 		}
+		all = append(all, found...)
 	}
 	slices.SortFunc(all, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
+	return all
+}
+
+// look finds what a clause matches, as sightings of clause number c. A word that
+// is longer than a snippet, through characters that nobody sees, is none.
+func (s *Snippeter) look(clause index.Clause, c int) (all []sighting) {
+	marked := 0 // tokens before it have their sighting for this clause
+	for i := range s.tokens {
+		if !s.matches(clause, i) {
+			continue
+		}
+		for j := max(i, marked); j < i+len(clause.Words); j++ {
+			if t := s.tokens[j]; t.end-t.start <= MaxSnippet {
+				all = append(all, sighting{t.start, t.end, c})
+			}
+		}
+		marked = i + len(clause.Words)
+	}
 	return all
 }
 

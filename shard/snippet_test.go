@@ -39,6 +39,12 @@ func TestSnippetMarksWhatTheQueryFound(t *testing.T) {
 		{`"b b"`, "b b b", "[b] [b] [b]"},
 		{"granite", "\n\n granite \n", "[granite]"},
 		{"absent", "nothing here", "nothing here"},
+		// What is found where any word will do is marked where not all is there.
+		{"38.10", "10 of 38, and 38.10", "10 of 38, and [38].[10]"},
+		{"38.10", "10 of 38", "[10] of [38]"},
+		{"granite 38.10", "10 of granite", "[10] of [granite]"},
+		{"38.gran*", "granite", "[granite]"},
+		{`"38.10"`, "10 of 38", "10 of 38"},
 	} {
 		s, err := NewSnippeter(c.query)
 		if err != nil {
@@ -103,7 +109,7 @@ func checkSnippet(t *testing.T, query string, s *Snippeter, passage []byte) {
 			}
 		})
 		found := false
-		for _, c := range s.clauses {
+		for _, c := range s.query.clauses {
 			for _, w := range c.Words {
 				found = found || first == w || c.Prefix && strings.HasPrefix(first, w)
 			}
@@ -119,7 +125,7 @@ func checkSnippet(t *testing.T, query string, s *Snippeter, passage []byte) {
 		terms, long = append(terms, string(term)), long || end-start > MaxSnippet
 	})
 	n := 0
-	for _, c := range s.clauses {
+	for _, c := range append(s.query.parts(), s.query.clauses...) {
 		n += c.Count(terms)
 	}
 	if (n > 0) != (len(got.Marks) > 0) && !long {
