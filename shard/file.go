@@ -93,6 +93,7 @@ func attachFile(path string, kind Kind, version uint32, schema string) (_ *File,
 	if f.reader, err = connect(path, reading); err != nil {
 		return nil, err
 	}
+	f.doubt.Store(true) // of what the process before us may have left
 	ctx := context.Background()
 	if version < SchemaVersion {
 		if err := f.migrate(ctx, version); err != nil {
@@ -102,7 +103,6 @@ func attachFile(path string, kind Kind, version uint32, schema string) (_ *File,
 	if err := checkSchema(ctx, f.writer, kind, schemaSQL); err != nil {
 		return nil, err
 	}
-	f.doubt.Store(true) // of what the process before us may have left
 	if err := f.makeSure(ctx); err != nil && !errors.Is(err, ErrFull) {
 		return nil, err // on a full disk it can be read; see put and Write
 	}
@@ -181,7 +181,7 @@ func (f *File) Foreign() bool { return f.foreign }
 func (f *File) Close() error {
 	switch {
 	case f.reader != nil && f.writer != nil:
-		return f.fail(corpus.CloseFile(f.path, f.reader, f.writer))
+		return f.fail(corpus.CloseFile(f.path, f.reader, f.writer, f.doubt.Load()))
 	case f.reader != nil:
 		return f.fail(f.reader.Close())
 	case f.writer != nil:
@@ -239,7 +239,10 @@ func (f *File) surely(ctx context.Context) (*sql.Conn, error) {
 	if err != nil || !f.doubt.Load() {
 		return conn, err
 	}
-	if err := errors.Join(corpus.RewriteLog(f.path), corpus.RoomToMove(ctx, conn, f.path)); err != nil {
+	if err = corpus.RewriteLog(f.path); err == nil {
+		err = corpus.RoomToMove(ctx, conn, f.path)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}

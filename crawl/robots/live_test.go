@@ -107,12 +107,7 @@ func TestSlowFileIsGivenUp(t *testing.T) {
 }
 
 func TestDeadHostIsClosed(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := ln.Addr().(*net.TCPAddr).AddrPort()
-	ln.Close()
+	dead := fetchtest.NewDeaf(t)
 	f := fetch.NewHTTP(fetch.HTTPConfig{Guard: &egress.Guard{Nets: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Ports: []uint16{dead.Port()}}})
 	defer f.Close()
 	d := mustCheck(t, NewCache(f, CacheConfig{}), "http://"+dead.String()+"/")

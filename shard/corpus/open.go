@@ -28,7 +28,7 @@ type Store struct {
 	write *sql.DB     // one connection; every transaction is IMMEDIATE
 	read  *sql.DB     // query_only
 	path  string      // absolute
-	doubt atomic.Bool // the next write settles the write-ahead log first
+	doubt atomic.Bool // the next write settles the write-ahead log first, and Close leaves it
 
 	changes atomic.Uint64 // transactions that were committed
 	trees   subtrees      // of signed heads
@@ -81,6 +81,7 @@ func open(path string) (*Store, error) {
 		now:     time.Now,
 	}
 	s.witnesses.Store(&witnesses{})
+	s.doubt.Store(true) // of what the process before us may have left
 	s.write.SetMaxOpenConns(1)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
@@ -90,11 +91,8 @@ func open(path string) (*Store, error) {
 		return nil, classify(err)
 	}
 	err = settle(ctx, s.write, s.path)
-	if errors.Is(err, errNoRoom) {
-		s.doubt.Store(true)
-		err = nil
-	}
-	if err != nil {
+	s.doubt.Store(err != nil)
+	if err != nil && !errors.Is(err, errNoRoom) {
 		s.Close()
 		return nil, err
 	}
@@ -103,7 +101,7 @@ func open(path string) (*Store, error) {
 
 // Close waits for running calls and closes the file.
 func (s *Store) Close() error {
-	return CloseFile(s.path, s.read, s.write)
+	return CloseFile(s.path, s.read, s.write, s.doubt.Load())
 }
 
 // ensureFile creates the file where it is missing and refuses whatever is not

@@ -39,10 +39,12 @@ func RoomToMove(ctx context.Context, conn *sql.Conn, path string) error {
 
 // CloseFile closes both handles of the SQLite file at path. The writer goes last:
 // its close moves the write-ahead log into the file and leaves that one standing
-// alone. Where the log may have no room there, it stays for the next Open: a
-// read-only handle that goes last moves nothing.
-func CloseFile(path string, reader, writer *sql.DB) error {
-	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > free(path) {
+// alone. Where the log may have no room there, or keep says that a sync of it may
+// have failed, it stays for the next Open: a read-only handle that goes last moves
+// nothing. A log that the disk does not hold as it is read must not be moved: what
+// the disk holds of it would come back after a power cut, over what is newer.
+func CloseFile(path string, reader, writer *sql.DB, keep bool) error {
+	if log, err := os.Stat(path + "-wal"); err == nil && (keep || log.Size() > free(path)) {
 		var n int // to be the last one, a handle must have read
 		if reader.Stats().InUse > 0 || reader.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&n) == nil {
 			return errors.Join(writer.Close(), reader.Close())

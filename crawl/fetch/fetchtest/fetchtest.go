@@ -318,15 +318,10 @@ func (s *suite) broken(t *testing.T) {
 		_, err := f.Fetch(t.Context(), fetch.Request{URL: raw.URL + "/"})
 		wantError(t, name, err, fetch.Transient, raw.URL+"/")
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := ln.Addr().(*net.TCPAddr).AddrPort()
-	ln.Close()
-	f := s.newFetcher(t, Config{Guard: Allow(dead), MaxBody: maxBody, Timeout: patience})
-	_, err = f.Fetch(t.Context(), fetch.Request{URL: "http://" + dead.String() + "/"})
-	wantError(t, "nobody listens", err, fetch.Transient, "http://"+dead.String()+"/")
+	deaf := NewDeaf(t)
+	f := s.newFetcher(t, Config{Guard: Allow(deaf), MaxBody: maxBody, Timeout: patience})
+	_, err := f.Fetch(t.Context(), fetch.Request{URL: "http://" + deaf.String() + "/"})
+	wantError(t, "nobody listens", err, fetch.Transient, "http://"+deaf.String()+"/")
 }
 
 // guarded asks for a canary directly and lets the site point at it in every
