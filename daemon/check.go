@@ -79,14 +79,10 @@ func (n *Node) checkLostLogs(ctx context.Context, req api.CheckRequest, report f
 	if err != nil {
 		return err
 	}
-	r := n.home.repair(req.DryRun, did)
-	switch {
-	case req.Repair && req.DryRun:
-		for _, name := range lost {
-			r.Did("corpus " + name + ": an empty log is made for its key")
+	if req.Repair {
+		if err := n.remakeLogs(ctx, lost, n.home.repair(req.DryRun, did)); err != nil || !req.DryRun {
+			return err
 		}
-	case req.Repair:
-		return n.remakeLogs(ctx, lost, r.Did)
 	}
 	for _, name := range lost {
 		report(lostLogProblem(name))

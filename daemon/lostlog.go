@@ -43,13 +43,14 @@ func lostLogProblem(name string) string {
 
 // remakeLogs makes an empty log for each corpus that has lost its own. It signs
 // nothing before a sync has brought back what its key has signed.
-func (n *Node) remakeLogs(ctx context.Context, names []string, did func(string)) error {
+func (n *Node) remakeLogs(ctx context.Context, names []string, r *shard.Repair) error {
 	for _, name := range names {
-		info, err := createCorpus(ctx, n.home, n.shared, n.id, name)
-		if err != nil {
-			return err
+		if !r.DryRun {
+			if _, err := createCorpus(ctx, n.home, n.shared, n.id, name); err != nil {
+				return err
+			}
 		}
-		did(fmt.Sprintf("corpus %s: an empty log is made for its key", info.Origin))
+		r.Did(fmt.Sprintf("corpus %s/%s: an empty log is made for its key", n.id, name))
 	}
 	return nil
 }
