@@ -83,6 +83,7 @@ func (p *Peer) connect(ctx context.Context, info libpeer.AddrInfo) error {
 		return err
 	}
 	p.gater.want(info)
+	p.approach(ctx, info)
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	if err := p.dial(ctx, info); err != nil {

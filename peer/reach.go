@@ -75,7 +75,11 @@ func (r ReachConfig) relays() ([]libpeer.AddrInfo, error) {
 	if len(r.Relays) > maxRelays {
 		return nil, fmt.Errorf("use relays: %d are too many, at most %d", len(r.Relays), maxRelays)
 	}
-	return addrInfos("use relay", r.Relays)
+	relays, err := addrInfos("use relay", r.Relays)
+	for i := range relays {
+		relays[i].Addrs = withQUIC(relays[i].Addrs)
+	}
+	return relays, err
 }
 
 // addrInfos parses full multiaddrs; several of one peer become one.
