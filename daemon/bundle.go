@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"arborist/daemon/api"
@@ -44,6 +45,21 @@ func (l provenLogs) provable(set *searchSet, hits []shard.Hit) (whole []shard.Hi
 		whole = append(whole, h)
 	}
 	return whole, damaged
+}
+
+// withoutLogs returns the hits that can be shown where the file of corpora cannot
+// be used: those of shared documents lack their proof.
+func withoutLogs(set *searchSet, hits []shard.Hit, why error) (whole []shard.Hit, refused api.Failure) {
+	whole = slices.DeleteFunc(slices.Clone(hits), func(h shard.Hit) bool { return set.source[h.File] == sourceShared })
+	var file *shard.FileError
+	if errors.As(why, &file) {
+		refused.URI, why = file.Path, file.Err
+	}
+	refused.Error = why.Error()
+	if without := len(hits) - len(whole); without > 0 {
+		refused.Error = fmt.Sprintf("%d passages of shared documents cannot be proven: %v", without, why)
+	}
+	return whole, refused
 }
 
 // proveLogs proves the records of all shared hits, each corpus in one snapshot.

@@ -97,7 +97,7 @@ func (n *Node) checkHeads(ctx context.Context, report func(string)) error {
 	if err != nil {
 		return err
 	}
-	corpora, err := n.shared.Corpora().List(ctx)
+	corpora, err := n.corpora(ctx)
 	if err != nil {
 		return err
 	}

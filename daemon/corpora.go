@@ -50,7 +50,11 @@ func createCorpus(ctx context.Context, home Home, shared *shard.Shared, peerID, 
 // firstSigner returns the key of an own corpus that is made or made again. A
 // corpus that is there has its key or had one, in place of which no other comes.
 func firstSigner(ctx context.Context, home Home, shared *shard.Shared, peerID, name string) (*proof.Signer, error) {
-	if info, err := shared.Corpora().Lookup(ctx, name); err == nil && info.Own {
+	info, err := shared.Corpora().Lookup(ctx, name)
+	if err != nil && !isNotFound(err) {
+		return nil, explain(err) // whether it is there is not known
+	}
+	if err == nil && info.Own {
 		// It may have changed its key, and a kill have left the files half named.
 		if err := settleKeys(home, info); err != nil {
 			return nil, err

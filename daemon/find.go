@@ -64,6 +64,11 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	for _, f := range found.Refused {
 		res.Refused = append(res.Refused, api.Failure{URI: f.Path, Error: f.Err.Error()})
 	}
+	if why := n.shared.Corpora().Broken(); why != nil {
+		var refused api.Failure
+		found.Hits, refused = withoutLogs(set, found.Hits, why)
+		res.Refused = append(res.Refused, refused)
+	}
 	logs, err := n.proveLogs(ctx, set, found.Hits)
 	if err != nil {
 		return res, err

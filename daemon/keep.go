@@ -50,7 +50,7 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 	n.setState(&res)
 	res.Problems = append(res.Problems, n.damage()...)
 	n.setAttached(&res)
-	corpora, err := n.shared.Corpora().List(ctx)
+	corpora, err := n.corpora(ctx)
 	if err != nil {
 		return res, explain(err)
 	}
@@ -121,6 +121,15 @@ func (n *Node) holder(origin string) string {
 	return "PEER"
 }
 
+// corpora lists the corpora of this home; nil where their file cannot be used,
+// which damage says.
+func (n *Node) corpora(ctx context.Context) ([]corpus.Info, error) {
+	if n.shared.Corpora().Broken() != nil {
+		return nil, nil
+	}
+	return n.shared.Corpora().List(ctx)
+}
+
 // damage says which files of this home cannot be used, and in which damage was
 // met since they were opened. It reads nothing.
 func (n *Node) damage() (problems []string) {
@@ -130,8 +139,8 @@ func (n *Node) damage() (problems []string) {
 	}
 	for _, err := range all {
 		next := "see all of it: arborist check; then mend it: arborist check --repair"
-		if errors.Is(err, shard.ErrBroken) {
-			next = "the other files answer without it, and nothing is written; bring it back from a backup, or stop the daemon and mend it: arborist check --repair"
+		if errors.Is(err, shard.ErrBroken) || errors.Is(err, shard.ErrLogs) {
+			next = "the other files answer without it, and nothing is written; " + shard.MendBroken
 		}
 		problems = append(problems, fmt.Sprintf("%v: %s", err, next))
 	}

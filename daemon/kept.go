@@ -113,7 +113,7 @@ func replaceFile(path string, b []byte) error {
 // is wrong with any of them, for status: appends refuse by themselves, and
 // everything else goes on.
 func (n *Node) reconcileHeads(ctx context.Context) (problems []string, err error) {
-	infos, err := n.shared.Corpora().List(ctx)
+	infos, err := n.corpora(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,9 @@ import (
 // lostLogs names the corpora of which this home has the key and not the log: the
 // file of corpora was lost, and another one made in its place.
 func (n *Node) lostLogs(ctx context.Context) (names []string, err error) {
+	if n.shared.Corpora().Broken() != nil {
+		return nil, nil // which logs are in it is not known
+	}
 	infos, err := n.shared.Corpora().List(ctx)
 	if err != nil {
 		return nil, err

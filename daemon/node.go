@@ -118,7 +118,8 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 	if n.shared, err = shard.OpenDamaged(opts.Home.Shards()); err != nil {
 		return nil, err
 	}
-	if err := n.shared.Corpora().FileEvidence(ctx, opts.Home.Evidence()); err != nil {
+	err = n.shared.Corpora().FileEvidence(ctx, opts.Home.Evidence())
+	if err != nil && !errors.Is(err, shard.ErrLogs) { // damage says that
 		// The store has it all the same, and status says which files are missing.
 		n.log.Error("evidence files are not written", "err", err)
 	}

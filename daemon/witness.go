@@ -9,6 +9,7 @@ import (
 
 	"arborist/daemon/api"
 	"arborist/proof"
+	"arborist/shard"
 	"arborist/shard/corpus"
 )
 
@@ -32,7 +33,7 @@ func (n *Node) startWitnessing(ctx context.Context) error {
 		return err
 	}
 	n.shared.Corpora().SetWitnesses(known, own)
-	if err := n.shared.Corpora().CosignHeads(ctx); err != nil {
+	if err := n.shared.Corpora().CosignHeads(ctx); err != nil && !errors.Is(err, shard.ErrLogs) {
 		n.log.Error("heads could not be cosigned, arborist check tells more", "err", err) // no reason to keep the node down
 	}
 	return nil

@@ -1,9 +1,6 @@
 package shard
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,6 +14,9 @@ import (
 // something else than a document that is.
 var ErrBroken = errors.New("the file cannot be used")
 
+// MendBroken says what to do about a file that cannot be used.
+const MendBroken = "bring it back from a backup, or stop the daemon and mend it: arborist check --repair"
+
 // OpenDamaged is [OpenShared] for the set's owner: a shard that cannot be used
 // (missing, damaged at its head, of another kind, no plain file) does not keep
 // the others from being used. What is in its place is not opened. Until it is
@@ -26,11 +26,13 @@ var ErrBroken = errors.New("the file cannot be used")
 //   - searches leave it out, and say so in Results.Refused;
 //   - whatever needs it, all writing among that, fails with [ErrBroken].
 //
+// So it is with the file of corpora, about which calls fail with [ErrLogs].
+//
 // How many files the set has is what those say that can be read, or where none
 // can, their names. It fails as OpenShared does where a file is newer or belongs
 // to another set.
 func OpenDamaged(dir string) (*Shared, error) {
-	s, err := openShared(dir, openFilesAnyway)
+	s, err := openShared(dir, openFilesAnyway, openLogsAnyway)
 	if err != nil {
 		return nil, fmt.Errorf("open shards in %s: %w", dir, err)
 	}
@@ -131,23 +133,33 @@ func isBroken(err error) bool {
 // it fails with [ErrBroken] and the reason.
 func brokenFile(path string, kind Kind, why error) *File {
 	f := newFile(path, kind)
-	var fe *FileError
-	for errors.As(why, &fe) { // the path is said once
-		why = fe.Err
-	}
 	// The words of the reason, and not what it wraps.
-	f.broken = fmt.Errorf("%w (%w): %s", ErrBroken, ErrCorrupt, why)
-	f.reader = sql.OpenDB(unusable{f.broken})
+	f.broken = fmt.Errorf("%w (%w): %s", ErrBroken, ErrCorrupt, pathless(why))
+	f.reader = corpus.Refusing(f.broken)
 	f.writer = f.reader
 	f.total = 1
 	return f
 }
 
-// unusable is a connector without connections.
-type unusable struct{ err error }
+// openLogsAnyway opens the file of corpora, with a Store on which every call
+// fails with [ErrLogs] and the reason where it cannot be used.
+func openLogsAnyway(path string) (*corpus.Store, error) {
+	store, err := openLogs(path)
+	if !errors.Is(err, ErrLogs) {
+		return store, err
+	}
+	return corpus.Unusable(path, err), nil
+}
 
-func (u unusable) Connect(context.Context) (driver.Conn, error) { return nil, u.err }
-func (u unusable) Driver() driver.Driver                        { return nil }
+// pathless returns an error without the paths that stand before it, for one that
+// says the path itself.
+func pathless(err error) error {
+	var fe *FileError
+	for errors.As(err, &fe) {
+		err = fe.Err
+	}
+	return err
+}
 
 // OpenFileAnyway is [OpenFile] for the file's owner: where there is a file that
 // cannot be used, it returns one on which every call fails with [ErrBroken],
@@ -181,7 +193,8 @@ func (f *File) Damage() error {
 	return nil
 }
 
-// Damage is [File.Damage] of each file of the set that has any.
+// Damage is [File.Damage] of each file of the set that has any, and says whether
+// the file of corpora cannot be used.
 func (s *Shared) Damage() (all []error) {
 	s.gate.enter()
 	defer s.gate.leave()
@@ -189,6 +202,9 @@ func (s *Shared) Damage() (all []error) {
 		if err := f.Damage(); err != nil {
 			all = append(all, err)
 		}
+	}
+	if err := s.corpora.Broken(); err != nil {
+		all = append(all, err)
 	}
 	return all
 }
@@ -208,7 +224,7 @@ func (s *Shared) unbroken() error {
 			return f.Broken()
 		}
 	}
-	return nil
+	return s.corpora.Broken()
 }
 
 // meet remembers the first damage that is met in a file of ours.

@@ -146,7 +146,7 @@ func mustAnswerWithout(t *testing.T, dir, path string, entries []document.Entry,
 	if err != nil || n != len(entries)-in {
 		t.Errorf("check hashed %d, %v", n, err)
 	}
-	if len(problems) != 2 || !strings.HasPrefix(problems[0], path) || !strings.Contains(problems[1], "which cannot be used") {
+	if len(problems) != 2 || !strings.HasPrefix(problems[0], path) || !strings.HasSuffix(problems[0], MendBroken) || !strings.Contains(problems[1], "which cannot be used") {
 		t.Errorf("problems %q", problems)
 	}
 }

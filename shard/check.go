@@ -22,7 +22,7 @@ func (f *File) Check(ctx context.Context, report func(problem string)) (document
 
 func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem string)) (documents int, err error) {
 	if f.broken != nil {
-		report(f.Broken().Error())
+		report(fmt.Sprintf("%v; %s", f.Broken(), MendBroken))
 		return 0, nil
 	}
 	how := reading

@@ -99,9 +99,13 @@ func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(p
 	if err == nil {
 		err = s.checkLogs(ctx, opts.Quarantined, report)
 	}
-	if errors.Is(err, corpus.ErrCorrupt) {
-		report(fmt.Sprintf("%s: %v; bring it back from a backup, or stop the daemon and make it anew of what can be read: arborist check --repair", filepath.Join(s.dir, CorporaName), err))
-		err = nil
+	switch {
+	case errors.Is(err, ErrLogs):
+		report(fmt.Sprintf("%v; %s", s.corpora.Broken(), MendBroken))
+		return documents, nil
+	case errors.Is(err, corpus.ErrCorrupt):
+		report(fmt.Sprintf("%s: %v; %s", filepath.Join(s.dir, CorporaName), err, MendBroken))
+		return documents, nil
 	}
 	return documents, err
 }

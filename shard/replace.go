@@ -100,10 +100,7 @@ func opens(path string, kind Kind, number, total int) error {
 // replaceBroken puts a new file into the place of one that cannot be used.
 func replaceBroken(ctx context.Context, path string, kind Kind, number, total int, aside string, why error, r Repair) error {
 	say := func(format string, args ...any) { r.Did(path + ": " + fmt.Sprintf(format, args...)) }
-	var fe *FileError
-	for errors.As(why, &fe) {
-		why = fe.Err
-	}
+	why = pathless(why)
 	if isNotFound(why) {
 		why = errMissing
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"arborist/document"
+	"arborist/shard/corpus"
 )
 
 // A Lost is a document that a repair takes out of a file, because its text does
@@ -73,7 +74,7 @@ func (r *rescue) skipped(table string) func(int64, int64) {
 func (r *rescue) documents() error {
 	return walk(func(after int64, look bool) (int64, error) {
 		row, err := scanDoc(r.from.QueryRowContext(background, "SELECT "+docColumns+" FROM documents WHERE id > ? ORDER BY id LIMIT 1", after))
-		if isCorrupt(err) && !damagedPage(err) && row.id > after {
+		if isCorrupt(err) && !corpus.IsMalformed(err) && row.id > after {
 			if !look {
 				r.lose(row, err)
 			}
@@ -91,7 +92,7 @@ func (r *rescue) documents() error {
 
 func (r *rescue) document(row docRow) error {
 	d, err := r.file.readDocument(background, r.from, row)
-	if isCorrupt(err) || damagedPage(err) {
+	if isCorrupt(err) || corpus.IsMalformed(err) {
 		r.lose(row, err)
 		return nil
 	}

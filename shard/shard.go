@@ -124,11 +124,10 @@ func (f *File) judge(err error) error {
 
 // damage gives SQLite's findings about a file the names that callers know.
 func damage(err error) error {
-	var se sqlite3.Error
 	if corpus.IsFull(err) && !errors.Is(err, ErrFull) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
-	if !errors.Is(err, ErrCorrupt) && errors.As(err, &se) && (se.Code == sqlite3.ErrCorrupt || se.Code == sqlite3.ErrNotADB) {
+	if !errors.Is(err, ErrCorrupt) && corpus.IsMalformed(err) {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return err

@@ -54,37 +54,47 @@ var shardName = regexp.MustCompile(`^[0-9a-fA-F]+\.db$`)
 // plain file with a single name ([ErrUnsafe]); a newer schema ([ErrNewer]); a
 // set that is not complete or not one set ([ErrSet]).
 func OpenShared(dir string) (*Shared, error) {
-	s, err := openShared(dir, openFiles)
+	s, err := openShared(dir, openFiles, openLogs)
 	if err != nil {
 		return nil, fmt.Errorf("open shards in %s: %w", dir, err)
 	}
 	return s, nil
 }
 
-func openShared(dir string, open func(dir string) ([]*File, error)) (*Shared, error) {
+func openShared(dir string, open func(dir string) ([]*File, error), openLogs func(path string) (*corpus.Store, error)) (*Shared, error) {
 	if err := settleFolder(dir); err != nil {
 		return nil, err
-	}
-	path := filepath.Join(dir, CorporaName)
-	for _, name := range append([]string{""}, sidecars[:]...) {
-		if err := plain(path + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, named(path+name, err)
-		}
 	}
 	files, err := open(dir)
 	if err != nil {
 		return nil, err
 	}
-	store, err := corpus.Open(path)
+	store, err := openLogs(filepath.Join(dir, CorporaName))
 	if err != nil {
-		if errors.Is(err, corpus.ErrCorrupt) || errors.Is(err, corpus.ErrForeign) {
-			err = fmt.Errorf("%w: %w", ErrLogs, err)
-		}
-		return nil, errors.Join(named(path, err), closeFiles(files))
+		return nil, errors.Join(err, closeFiles(files))
 	}
 	s := &Shared{dir: dir, corpora: store, publishing: newToken(), upkeep: newToken(), turn: newToken()}
 	s.use(files)
 	return s, nil
+}
+
+// openLogs opens the file of corpora, which is made where there is none.
+func openLogs(path string) (store *corpus.Store, err error) {
+	for _, suffix := range append([]string{""}, sidecars[:]...) {
+		if perr := plain(path + suffix); perr != nil && !errors.Is(perr, fs.ErrNotExist) {
+			err = errors.Join(err, fmt.Errorf("%s: %w", CorporaName+suffix, perr))
+		}
+	}
+	if err == nil {
+		store, err = corpus.Open(path)
+	}
+	if isBroken(err) || errors.Is(err, corpus.ErrCorrupt) || errors.Is(err, corpus.ErrForeign) {
+		err = fmt.Errorf("%w: %w", ErrLogs, err)
+	}
+	if err != nil {
+		return nil, &FileError{Path: path, Err: damage(err)}
+	}
+	return store, nil
 }
 
 // newToken returns a channel with the one token that it holds.

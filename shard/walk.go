@@ -4,17 +4,11 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/mattn/go-sqlite3"
+	"arborist/shard/corpus"
 )
 
 // maxGap bounds the row IDs that a walk tries behind a damaged page.
 const maxGap = int64(1) << 40
-
-// damagedPage reports whether SQLite itself could not read a row.
-func damagedPage(err error) bool {
-	var se sqlite3.Error
-	return errors.As(err, &se) && (se.Code == sqlite3.ErrCorrupt || se.Code == sqlite3.ErrNotADB)
-}
 
 // walk calls next with each row of a table, by its ID. Where a page cannot be
 // read it looks for the first ID behind it that can: for a row that is found,
@@ -32,7 +26,7 @@ func walk(next func(after int64, look bool) (id int64, err error), skipped func(
 		case err == nil:
 			last = id
 			continue
-		case !damagedPage(err):
+		case !corpus.IsMalformed(err):
 			return err
 		}
 		works := func(after int64) (bool, error) {
@@ -40,7 +34,7 @@ func walk(next func(after int64, look bool) (id int64, err error), skipped func(
 			if err == nil || errors.Is(err, sql.ErrNoRows) || isNotFound(err) {
 				return true, nil
 			}
-			if damagedPage(err) {
+			if corpus.IsMalformed(err) {
 				return false, nil
 			}
 			return false, err

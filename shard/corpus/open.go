@@ -25,10 +25,11 @@ const readers = 4
 
 // A Store is one file of corpora.
 type Store struct {
-	write *sql.DB     // one connection; every transaction is IMMEDIATE
-	read  *sql.DB     // query_only
-	path  string      // absolute
-	doubt atomic.Bool // the next write settles the write-ahead log first, and Close leaves it
+	write  *sql.DB     // one connection; every transaction is IMMEDIATE
+	read   *sql.DB     // query_only
+	path   string      // absolute
+	broken error       // why it cannot be used, nil: it can
+	doubt  atomic.Bool // the next write settles the write-ahead log first, and Close leaves it
 
 	changes atomic.Uint64 // transactions that were committed
 	trees   subtrees      // of signed heads
@@ -98,6 +99,27 @@ func open(path string) (*Store, error) {
 	}
 	return s, nil
 }
+
+// Unusable returns a Store for a file at path that cannot be used: every call
+// fails with why. What stands at path is left alone.
+func Unusable(path string, why error) *Store {
+	db := Refusing(why)
+	s := &Store{write: db, read: db, path: path, broken: why, writing: make(map[string]chan struct{}), now: time.Now}
+	s.witnesses.Store(&witnesses{})
+	return s
+}
+
+// Broken says why the file cannot be used; nil where it can.
+func (s *Store) Broken() error { return s.broken }
+
+// Refusing returns a handle of no file: whatever is asked of it fails with why.
+func Refusing(why error) *sql.DB { return sql.OpenDB(refusing{why}) }
+
+// refusing is a connector without connections.
+type refusing struct{ why error }
+
+func (r refusing) Connect(context.Context) (driver.Conn, error) { return nil, r.why }
+func (r refusing) Driver() driver.Driver                        { return nil }
 
 // Close waits for running calls and closes the file.
 func (s *Store) Close() error {
@@ -250,15 +272,21 @@ func classify(err error) error {
 	if IsFull(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
-	if errors.As(err, &e) {
-		switch e.Code {
-		case sqlite3.ErrNotADB:
-			return fmt.Errorf("%w: %w", ErrForeign, err)
-		case sqlite3.ErrCorrupt:
-			return fmt.Errorf("%w: %w", ErrCorrupt, err)
-		}
+	switch {
+	case !IsMalformed(err), errors.Is(err, ErrForeign), errors.Is(err, ErrCorrupt):
+		return err
+	case errors.As(err, &e) && e.Code == sqlite3.ErrNotADB:
+		return fmt.Errorf("%w: %w", ErrForeign, err)
 	}
-	return err
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// IsMalformed reports whether an error is SQLite's way to say that a file holds
+// what its format does not allow.
+func IsMalformed(err error) bool {
+	var e sqlite3.Error
+	// The last is what it says of a number in the head of the file, without a code.
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB || e.Code == sqlite3.ErrError && e.Error() == "unsupported file format")
 }
 
 // IsFull reports whether an error is SQLite's or the system's way to say that
