@@ -35,8 +35,8 @@ func explanations() []explanation {
 		{corpus.ErrNewer, api.CodeNewer, "use the newer version, or another --home"},
 		{shard.ErrBroken, api.CodeInvalid, shard.MendBroken},
 		{shard.ErrLogs, api.CodeInvalid, shard.MendBroken},
-		{shard.ErrCorrupt, api.CodeInvalid, "see what else is damaged: arborist check"},
-		{corpus.ErrCorrupt, api.CodeInvalid, "see what else is damaged: arborist check"},
+		{shard.ErrCorrupt, api.CodeInvalid, mendDamaged},
+		{corpus.ErrCorrupt, api.CodeInvalid, mendDamaged},
 		{shard.ErrKind, api.CodeInvalid, "give a shard file, such as HOME/shards/00.db"},
 		{shard.ErrUnsafe, api.CodeDenied, "copy it to a plain file of its own"},
 		{shard.ErrTooLarge, api.CodeInvalid, ""},
@@ -108,6 +108,9 @@ func explanations() []explanation {
 		{context.DeadlineExceeded, api.CodeUnavailable, "try again"},
 	}
 }
+
+// mendDamaged says what to do about a file in which damage was met.
+const mendDamaged = "see all of it: arborist check; then mend it: arborist check --repair"
 
 // explain turns an error of the rooms below into an [*api.Error], unless it is
 // one already or tells a stranger nothing that its text does not.

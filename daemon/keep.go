@@ -138,7 +138,7 @@ func (n *Node) damage() (problems []string) {
 		all = append(all, err)
 	}
 	for _, err := range all {
-		next := "see all of it: arborist check; then mend it: arborist check --repair"
+		next := mendDamaged
 		if errors.Is(err, shard.ErrBroken) || errors.Is(err, shard.ErrLogs) {
 			next = "the other files answer without it, and nothing is written; " + shard.MendBroken
 		}

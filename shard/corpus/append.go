@@ -46,7 +46,7 @@ func (s *Store) Append(ctx context.Context, origin string, signer *proof.Signer,
 		if err := takeBack(ctx, tx, l, l.head.Size); err != nil {
 			return err
 		}
-		a, err := newAppender(ctx, tx, l)
+		a, err := s.newAppender(ctx, tx, l)
 		if err != nil {
 			return err
 		}

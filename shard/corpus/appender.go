@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"arborist/document"
@@ -63,19 +62,14 @@ type appender struct {
 	last, listed, insert, end *sql.Stmt
 }
 
-// newAppender loads the border of the tree. Where the border belongs to a
-// signed head it has to hash to it.
-func newAppender(ctx context.Context, tx *sql.Tx, l *log) (*appender, error) {
-	e, err := loadEdge(newTiles(ctx, tx, l.id, l.staged))
-	if err != nil {
+// newAppender begins to add to a log that may be added to: see [Store.audit].
+func (s *Store) newAppender(ctx context.Context, tx *sql.Tx, l *log) (*appender, error) {
+	if err := s.audit(ctx, tx, l); err != nil {
 		return nil, err
 	}
-	root, err := e.root()
+	e, err := l.edge(ctx, tx)
 	if err != nil {
 		return nil, err
-	}
-	if l.staged == l.head.Size && root != l.head.Root {
-		return nil, fmt.Errorf("%w: tiles of %s do not give the root of its head at size %d", ErrCorrupt, l.origin, l.staged)
 	}
 	a := &appender{ctx: ctx, tx: tx, log: l, edge: e}
 	return a, a.prepare()
@@ -86,7 +80,10 @@ func (a *appender) prepare() (err error) {
 		to  **sql.Stmt
 		sql string
 	}{
-		{&a.last, "SELECT idx, id, root, ended FROM record INDEXED BY record_uri WHERE corpus = ? AND uri = ? ORDER BY idx DESC LIMIT 1"},
+		// In two steps: of one, a row that the index names and the table lacks is no row.
+		{&a.last, `SELECT last.idx, r.id, r.root, r.ended, r.line FROM
+			(SELECT max(idx) AS idx FROM record INDEXED BY record_uri WHERE corpus = ?1 AND uri = ?2) AS last
+			LEFT JOIN record AS r ON r.corpus = ?1 AND r.idx = last.idx`},
 		{&a.listed, "SELECT EXISTS (SELECT 1 FROM record INDEXED BY record_root WHERE root = ? AND corpus = ? AND ended = ?)"},
 		{&a.insert, "INSERT INTO record (corpus, idx, uri, root, id, ended, line) VALUES (?, ?, ?, ?, ?, ?, ?)"},
 		{&a.end, "UPDATE record SET ended = ? WHERE corpus = ? AND idx = ?"},
@@ -104,22 +101,20 @@ func (a *appender) quiet() context.Context { return context.WithoutCancel(a.ctx)
 
 // standing returns the last record of a URI, or nil.
 func (a *appender) standing(key []byte) (*standing, error) {
-	var w standing
-	var id, root []byte
-	err := a.last.QueryRowContext(a.quiet(), a.log.id, key).Scan(&w.index, &id, &root, &w.ended)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
+	var index, ended sql.NullInt64
+	var id, root, line []byte
+	err := a.last.QueryRowContext(a.quiet(), a.log.id, key).Scan(&index, &id, &root, &ended, &line)
+	if err != nil || !index.Valid {
 		return nil, err
 	}
+	w := standing{index: uint64(index.Int64), ended: uint64(ended.Int64)}
 	// A withdrawal lists nothing: it has no root and ends where it stands.
 	if w.live = w.ended > w.index; w.live && len(root) != merkle.HashSize || len(id) != merkle.HashSize {
 		return nil, fmt.Errorf("%w: record %d of %s has an ID of %d and a root of %d bytes", ErrCorrupt, w.index, a.log.origin, len(id), len(root))
 	}
 	copy(w.id[:], id)
 	copy(w.root[:], root)
-	return &w, nil
+	return &w, checkStanding(&w, key, line)
 }
 
 // isListed reports whether any record of the document is current.

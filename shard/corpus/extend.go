@@ -190,7 +190,7 @@ func (st *step) stage(ctx context.Context, head *proof.Checkpoint, note []byte) 
 		if l.staged != st.at {
 			return fmt.Errorf("%d records are staged, expected %d: the log was changed meanwhile, try again", l.staged, st.at)
 		}
-		a, err := newAppender(ctx, tx, l)
+		a, err := st.store.newAppender(ctx, tx, l)
 		if err != nil {
 			return err
 		}

@@ -114,7 +114,12 @@ func (s *Store) MayAppend(ctx context.Context, origin string, signer *proof.Sign
 	if err := s.Reconcile(ctx, origin); err != nil {
 		return err
 	}
-	err := s.withLog(ctx, origin, func(_ *sql.Tx, l *log) error { return mayAppend(l, signer) })
+	err := s.withLog(ctx, origin, func(tx *sql.Tx, l *log) error {
+		if err := mayAppend(l, signer); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, l)
+	})
 	if err != nil {
 		return fmt.Errorf("append to corpus %.200q: %w", origin, err)
 	}

@@ -42,7 +42,8 @@ type Store struct {
 	keeper  HeadKeeper // set before use; nil: none
 	keeping sync.Mutex // held around calls of keeper
 
-	mu      sync.Mutex               // guards writing
+	mu      sync.Mutex               // guards what follows
+	audited map[int64]bool           // logs, by number; see audit
 	writing map[string]chan struct{} // by origin: held for the whole of an Extend
 }
 
@@ -78,6 +79,7 @@ func open(path string) (*Store, error) {
 		write:   sql.OpenDB(connector{file + "?mode=rw&_txlock=immediate&_journal_mode=WAL&_cache_size=-16384" + common}),
 		read:    sql.OpenDB(connector{file + "?mode=ro&_txlock=deferred&_query_only=1" + common}),
 		path:    abs,
+		audited: make(map[int64]bool),
 		writing: make(map[string]chan struct{}),
 		now:     time.Now,
 	}
@@ -104,7 +106,7 @@ func open(path string) (*Store, error) {
 // fails with why. What stands at path is left alone.
 func Unusable(path string, why error) *Store {
 	db := Refusing(why)
-	s := &Store{write: db, read: db, path: path, broken: why, writing: make(map[string]chan struct{}), now: time.Now}
+	s := &Store{write: db, read: db, path: path, broken: why, audited: make(map[int64]bool), writing: make(map[string]chan struct{}), now: time.Now}
 	s.witnesses.Store(&witnesses{})
 	return s
 }
