@@ -38,7 +38,13 @@ func readable(kind string) bool { return kind == "txt" || kind == "md" || isOffi
 
 // isOffice reports whether files of a kind are read whatever the server says
 // that they are: to many servers they are just bytes.
-func isOffice(kind string) bool { return kind == "docx" || kind == "xlsx" || kind == "pptx" }
+func isOffice(kind string) bool {
+	switch kind {
+	case "docx", "xlsx", "pptx", "doc", "xls", "ppt", "rtf":
+		return true
+	}
+	return false
+}
 
 // isDocument reports whether an entry of the crawl, other than the seed, is a
 // document file, and of which kind.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"arborist/ingest/extract"
+	"arborist/internal/arbtest/ole"
 	"arborist/internal/arbtest/ooxml"
 	"arborist/internal/arbtest/site"
 )
@@ -29,7 +30,7 @@ func TestDocumentFilesAreKnownByTheirPath(t *testing.T) {
 func TestReadableDocumentsAreThoseThatAreExtracted(t *testing.T) {
 	for kind, document := range map[string]struct{ contentType, body string }{
 		"txt": {"text/plain", "text"}, "md": {"text/markdown", "# Text"}, "pdf": {"application/pdf", "%PDF-1.7"}, "rtf": {"application/rtf", "{\\rtf1 text}"},
-		"doc": {"application/msword", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"}, "docx": {"application/octet-stream", report},
+		"doc": {"application/msword", letter}, "docx": {"application/octet-stream", report}, "png": {"image/png", "\x89PNG"},
 	} {
 		_, err := extract.Extract(t.Context(), document.contentType, "http://h/a."+kind, []byte(document.body))
 		if readable(kind) != (err == nil) || err != nil && !errors.Is(err, extract.ErrUnsupported) {
@@ -41,16 +42,20 @@ func TestReadableDocumentsAreThoseThatAreExtracted(t *testing.T) {
 // report is a file of an office program.
 var report = string(ooxml.Docx("<w:p><w:r><w:t>The text of the report.</w:t></w:r></w:p>", nil))
 
+// letter is one of an older such program.
+var letter = string(ole.Doc{Paragraphs: []ole.Paragraph{{Text: "The text of the letter.\r"}}}.File())
+
 // library links to documents, from the first page and from a deeper one.
 func library() *site.Site {
 	return site.New(map[string]site.Page{
 		"/":            site.Links("home", "/shelf", "/a.pdf", "/b.txt", "https://www.facebook.com/us", "https://elsewhere.example/", "https://notfacebook.com/"),
-		"/shelf":       site.Links("shelf", "/deep.md", "/b.txt", "/moved", "/lost.txt", "/report.docx"),
+		"/shelf":       site.Links("shelf", "/deep.md", "/b.txt", "/moved", "/lost.txt", "/report.docx", "/letter.doc"),
 		"/moved":       {To: "/landed.txt"},
 		"/a.pdf":       {Type: "application/pdf", Body: "%PDF-1.7"},
 		"/b.txt":       {Type: "text/plain", Body: "The text of b."},
 		"/deep.md":     {Type: "text/markdown", Body: "# Deep\n\nThe text of deep.\n"},
 		"/report.docx": {Type: "application/octet-stream", Body: report},
+		"/letter.doc":  {Type: "application/octet-stream", Body: letter},
 		"/landed.txt":  {Type: "text/plain", Body: "The text of what was moved."},
 		"/alone.txt":   {Type: "text/plain", Body: "A seed of text."},
 		"/private.txt": {Type: "text/plain", Body: "Nobody links to this."},
@@ -66,10 +71,10 @@ func TestDocumentsAreLeftOutUnlessAskedFor(t *testing.T) {
 		reasons[r.URL[strings.LastIndexByte(r.URL, '/'):]] = r.Reason
 	}
 	unread := "a document file of a kind that cannot be read: pdf"
-	if want := map[string]string{"/a.pdf": unread, "/b.txt": reasonDocument, "/deep.md": reasonDocument, "/lost.txt": reasonDocument, "/landed.txt": reasonDocument, "/report.docx": reasonDocument}; !maps.Equal(reasons, want) {
+	if want := map[string]string{"/a.pdf": unread, "/b.txt": reasonDocument, "/deep.md": reasonDocument, "/lost.txt": reasonDocument, "/landed.txt": reasonDocument, "/report.docx": reasonDocument, "/letter.doc": reasonDocument}; !maps.Equal(reasons, want) {
 		t.Errorf("refused %v", reasons)
 	}
-	if r := got.report; !maps.Equal(r.Documents, map[string]int{"pdf": 1, "txt": 3, "md": 1, "docx": 1}) || r.DocumentPages != 0 || r.OffSite != 3 || r.Social != 1 {
+	if r := got.report; !maps.Equal(r.Documents, map[string]int{"pdf": 1, "txt": 3, "md": 1, "docx": 1, "doc": 1}) || r.DocumentPages != 0 || r.OffSite != 3 || r.Social != 1 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -80,14 +85,14 @@ func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
 	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
 	cfg := Config{Seed: base + "/", Depth: 2, Documents: true}
 	r, stored, err := into(t, t.Context(), p, cfg)
-	if err != nil || stored.Documents != 6 {
+	if err != nil || stored.Documents != 7 {
 		t.Fatalf("%+v, %+v, %v", r, stored, err)
 	}
-	equal(t, "documents", currentURIs(t, p), []string{"/", "/b.txt", "/deep.md", "/landed.txt", "/report.docx", "/shelf"})
-	if s.Count("/a.pdf") != 0 || !maps.Equal(r.Documents, map[string]int{"pdf": 1, "txt": 3, "md": 1, "docx": 1}) || r.DocumentPages != 4 {
+	equal(t, "documents", currentURIs(t, p), []string{"/", "/b.txt", "/deep.md", "/landed.txt", "/letter.doc", "/report.docx", "/shelf"})
+	if s.Count("/a.pdf") != 0 || !maps.Equal(r.Documents, map[string]int{"pdf": 1, "txt": 3, "md": 1, "docx": 1, "doc": 1}) || r.DocumentPages != 5 {
 		t.Errorf("%+v", r)
 	}
-	for path, parent := range map[string]string{"/b.txt": "/", "/deep.md": "/shelf", "/landed.txt": "/shelf", "/report.docx": "/shelf", "/shelf": "", "/": ""} {
+	for path, parent := range map[string]string{"/b.txt": "/", "/deep.md": "/shelf", "/landed.txt": "/shelf", "/report.docx": "/shelf", "/letter.doc": "/shelf", "/shelf": "", "/": ""} {
 		about, err := p.About(t.Context(), base+path)
 		if want := map[bool]string{true: base + parent}[parent != ""]; err != nil || about.Parent != want {
 			t.Errorf("%s was found on %q, want %q, %v", path, about.Parent, want, err)
@@ -96,11 +101,11 @@ func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
 	// A resumed crawl that has nothing to do says the same of the whole.
 	cfg.Resume = true
 	again, _, err := into(t, t.Context(), p, cfg)
-	if err != nil || !maps.Equal(again.Documents, r.Documents) || again.DocumentPages != 4 {
+	if err != nil || !maps.Equal(again.Documents, r.Documents) || again.DocumentPages != 5 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	counts, err := p.Recheck(t.Context(), RecheckConfig{Crawl: Config{Fast: true, AllowNets: loopback}})
-	if err != nil || counts[Fresh] != 6 {
+	if err != nil || counts[Fresh] != 7 {
 		t.Errorf("looked at again: %v, %v", counts, err)
 	}
 	c, err := New(Config{Seed: base + "/", Store: p, AllowNets: loopback}, nil)
@@ -117,8 +122,8 @@ func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
 			files = append(files, strings.TrimPrefix(f.URL, base)+" on "+strings.TrimPrefix(f.FoundOn, base))
 		}
 	}
-	equal(t, "files", files, []string{"/b.txt on /", "/deep.md on /shelf", "/landed.txt on /shelf", "/report.docx on /shelf"})
-	if audit.Totals.Documents != 6 {
+	equal(t, "files", files, []string{"/b.txt on /", "/deep.md on /shelf", "/landed.txt on /shelf", "/letter.doc on /shelf", "/report.docx on /shelf"})
+	if audit.Totals.Documents != 7 {
 		t.Errorf("%+v", audit.Documents)
 	}
 }

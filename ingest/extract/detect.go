@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"arborist/ingest/extract/internal/office"
 )
 
 type kind int
@@ -38,7 +40,7 @@ func detect(contentType string, body []byte) (mediaType, error) {
 		media = strings.ToLower(strings.TrimSpace(media))
 	}
 	t := mediaType{media: media, charset: params["charset"]}
-	if bytes.HasPrefix(body, []byte("PK\x03\x04")) {
+	if office.Container(body) != "" {
 		t.kind = kindOffice
 		return t, nil
 	}
@@ -59,7 +61,7 @@ func detect(contentType string, body []byte) (mediaType, error) {
 			return t, unsupported(media)
 		}
 	case strings.HasPrefix(media, "text/"):
-	case media == "" || media == "application/octet-stream" || !strings.Contains(media, "/"):
+	case media == "" || media == "application/octet-stream" || !strings.Contains(media, "/") || isOfficeType(media):
 		return sniff(t, body)
 	default:
 		return t, unsupported(media)
@@ -127,7 +129,6 @@ func isXHTML(body []byte) bool {
 // signatures are first bytes that no text starts with.
 var signatures = []struct{ prefix, name string }{
 	{"%PDF-", "PDF document"},
-	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old Office document"},
 	{"\x1f\x8b", "gzip archive"},
 	{"BZh", "bzip2 archive"},
 	{"\xfd7zXZ\x00", "xz archive"},

@@ -1,6 +1,6 @@
 // Package extract turns the bytes of one document into text, by content type:
-// HTML and XHTML into Markdown of their main content, Office Open XML files into
-// Markdown of what they show, Markdown and other text as it is.
+// HTML and XHTML into Markdown of their main content, files of office programs
+// into Markdown of what they show, Markdown and other text as it is.
 //
 // [Extract] guarantees:
 //
@@ -9,7 +9,7 @@
 //     built to exhaust the parser can meet the time limit instead of a count.
 //   - Bounded work: at most about 3 s and a small multiple of the input in
 //     memory for the most hostile page, and text of at most 8 times the input
-//     (and 64 KiB). Office files are compressed: see package office for theirs.
+//     (and 64 KiB). Office files have limits of their own: see package office.
 //   - What is no text is refused with an error that names what it is.
 //
 // Extractor names and what they stand for:
@@ -19,7 +19,7 @@
 //	html-body/1     the whole body, Markdown by html-to-markdown v2.5.2
 //	html-tokens/1   the text between tags with headings, lists and code blocks;
 //	                for pages that are too large, too deep or hostile
-//	docx/1, xlsx/1, pptx/1
+//	docx/1, xlsx/1, pptx/1, doc/1, xls/1, ppt/1, rtf/1
 //	                text of Office files by package office
 //	markdown/1      as it is, decoded to UTF-8
 //	text/1          as it is, decoded to UTF-8

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"arborist/internal/arbtest/ole"
 	"arborist/internal/arbtest/ooxml"
 )
 
@@ -135,11 +136,36 @@ func TestCharsetsAreDecoded(t *testing.T) {
 
 // Servers and folders call them anything.
 func TestOfficeFilesAreKnownByTheirBytes(t *testing.T) {
-	file := ooxml.Docx("<w:p><w:r><w:t>What the report says.</w:t></w:r></w:p>", nil)
-	for _, contentType := range []string{"", "application/zip", "text/html", "application/octet-stream"} {
-		got, err := Extract(t.Context(), contentType, "", file)
-		if err != nil || string(got.Markdown) != "What the report says." || got.Extractor != "docx/1" || got.ContentType != officeTypes["docx"] {
-			t.Errorf("%q: %+v, %v", contentType, got, err)
+	const text = "What the report says."
+	for kind, file := range map[string][]byte{
+		"docx": ooxml.Docx("<w:p><w:r><w:t>"+text+"</w:t></w:r></w:p>", nil),
+		"doc":  ole.Doc{Paragraphs: []ole.Paragraph{{Text: text + "\r"}}}.File(),
+		"ppt":  ole.Show(0xe391c05f, ole.Slide{Shapes: ole.Box(ole.Text(1, text))}),
+		"rtf":  []byte(`{\rtf1 ` + text + `\par}`),
+	} {
+		for _, contentType := range []string{"", "application/zip", "text/html", "text/plain", "application/octet-stream", "application/msword"} {
+			got, err := Extract(t.Context(), contentType, "", file)
+			if err != nil || string(got.Markdown) != text || got.Extractor != kind+"/1" || got.ContentType != officeTypes[kind] {
+				t.Errorf("%s, %q: %+v, %v", kind, contentType, got, err)
+			}
+		}
+		if !IsDocument(file) {
+			t.Errorf("%s is no document", kind)
+		}
+	}
+	xls := ole.Book(0x600, nil, ole.Sheet{Name: "S", Records: ole.Record(0x204, ole.Cell(0, 0), ole.Narrow(text))})
+	if got, err := Extract(t.Context(), "text/plain", "", xls); err != nil || got.Extractor != "xls/1" || !IsDocument(xls) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// A page that calls itself a file of a program.
+	if got, err := Extract(t.Context(), "application/vnd.ms-excel", "", []byte("<html><body><p>"+text)); err != nil || string(got.Markdown) != text {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for name, other := range map[string][]byte{
+		"an archive": ooxml.Zip(map[string]string{"a.txt": text}), "an installer": ole.File(map[string][]byte{"Tables": []byte(text)}), "text": []byte(text), "nothing": nil,
+	} {
+		if IsDocument(other) {
+			t.Errorf("%s is a document", name)
 		}
 	}
 }
@@ -153,6 +179,10 @@ func TestWhatIsNoTextIsRefusedByName(t *testing.T) {
 		{"pdf", "text/html", "%PDF-1.7\n", ErrUnsupported, "PDF"},
 		{"pdf undeclared", "", "%PDF-1.7\n", ErrUnsupported, "PDF"},
 		{"office", "text/plain", "PK\x03\x04....", ErrUnsupported, "Office"},
+		{"office before 2007", "", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ErrUnsupported, "compound file"},
+		{"office with a password", "", string(ole.Show(0xf3d1c4df)), ErrUnsupported, "encrypted"},
+		{"office of today with a password", "", string(ole.File(map[string][]byte{"EncryptedPackage": []byte("x")})), ErrUnsupported, "encrypted"},
+		{"rtf", "application/rtf", `{\rtf1 `, ErrUnsupported, "RTF"},
 		{"office file without text", "", string(ooxml.Docx("<w:p/>", nil)), ErrEmpty, "pictures"},
 		{"office bomb", "", string(ooxml.Docx(strings.Repeat("<w:p><w:r><w:t>a long text</w:t></w:r></w:p>", 1_000_000), nil)), ErrTooLarge, "8388608"},
 		{"image by type", "image/png", "whatever", ErrUnsupported, "image/png"},

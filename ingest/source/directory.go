@@ -42,8 +42,8 @@ var (
 
 // Directory is a folder or a single file as an [ingest.Source].
 //
-// Of a folder it reads the files that end in .md, .markdown, .txt, .html, .htm
-// or .xhtml, and skips others, links, and whatever starts with a dot. A single
+// Of a folder it reads the files that end in .md, .markdown, .txt, .html, .htm,
+// .xhtml or as files of office programs do, and skips others, links, and whatever starts with a dot. A single
 // file may have any name; its content decides.
 //
 // A document's URI is BaseURI followed by the file's path below the folder,
@@ -75,7 +75,7 @@ func mediaType(name string) string {
 		return "text/html"
 	case ".xhtml":
 		return "application/xhtml+xml"
-	case ".docx", ".xlsx", ".pptx":
+	case ".docx", ".xlsx", ".pptx", ".doc", ".xls", ".ppt", ".rtf":
 		return "application/octet-stream" // package extract tells them apart
 	}
 	return ""

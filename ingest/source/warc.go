@@ -29,8 +29,8 @@ const maxEntries = 10_000
 // or a WACZ, which is a zip file of them.
 //
 // It emits the pages that were answered with status 200 as HTML, XHTML, plain
-// text or Markdown, and such pages that are resource or conversion records;
-// robots.txt, and pages that ask not to be indexed, are left out. URIs and
+// text or Markdown, document files whatever they were answered as, and such
+// pages that are resource or conversion records; robots.txt, and pages that ask not to be indexed, are left out. URIs and
 // times are those of the records. A revisit is emitted with the body that it
 // refers to, if that is in the same file.
 //
@@ -174,7 +174,7 @@ func (r *archiveRun) record(w *warcReader, rec warcRecord, again io.ReaderAt, bo
 	if kind == "revisit" && err == nil && found {
 		p, found, err = r.revisited(rec, uri, again, bodies, p.header)
 	}
-	if err == nil && found && readable(p.header.Get("Content-Type")) {
+	if _, possible := readable(p.header.Get("Content-Type")); err == nil && found && possible {
 		if d := rec.fields["warc-payload-digest"]; d != "" && kind == "response" && rec.first && len(bodies) < maxRemembered {
 			if _, known := bodies[d]; !known {
 				bodies[d] = rec.offset
@@ -206,10 +206,11 @@ func pageURI(target string) (string, bool) {
 func (r *archiveRun) page(w *warcReader, rec warcRecord, kind string) (page, bool, error) {
 	type_ := strings.ToLower(rec.fields["content-type"])
 	http := strings.HasPrefix(type_, "application/http")
+	_, possible := readable(type_)
 	switch {
 	case !http && kind == "revisit": // it says nothing new
 		return page{}, true, nil
-	case !http && (kind == "response" || !readable(type_)):
+	case !http && (kind == "response" || !possible):
 		return page{}, false, nil
 	}
 	if rec.length > r.limit+warcHeader {

@@ -21,6 +21,7 @@ import (
 
 	"arborist/document"
 	"arborist/ingest"
+	"arborist/ingest/extract"
 )
 
 // WARC is the name of archives as a source in a document's location.
@@ -109,17 +110,19 @@ func (p page) decoded(limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// readable reports whether documents are made of this content type.
-func readable(contentType string) bool {
+// readable reports whether documents are made of this content type, and
+// possible whether they are of what is declared so if it is a document file.
+func readable(contentType string) (readable, possible bool) {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		kind, _, _ = strings.Cut(strings.ToLower(contentType), ";")
 	}
 	switch kind = strings.TrimSpace(kind); kind {
 	case "text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/x-markdown":
-		return true
+		return true, true
 	}
-	return strings.HasPrefix(kind, "application/vnd.openxmlformats-officedocument.")
+	family, _, _ := strings.Cut(kind, "/")
+	return false, family == "application" || family == "binary" || family == "" || kind == "text/rtf"
 }
 
 // noIndex reports whether a page asks not to be kept, in its header or in
@@ -168,11 +171,15 @@ func asksNoIndex(directives string) bool {
 
 // document makes a document of a page found at uri.
 func (p page) document(uri, date string, limit int64) (raw ingest.Raw, keep bool, err error) {
+	kind := p.header.Get("Content-Type")
+	declared, _ := readable(kind)
 	body, err := p.decoded(limit)
+	if !declared && (err != nil || !extract.IsDocument(body)) {
+		return raw, false, nil
+	}
 	if err != nil {
 		return raw, false, err
 	}
-	kind := p.header.Get("Content-Type")
 	if noIndex(p.header, body) {
 		return raw, false, nil
 	}

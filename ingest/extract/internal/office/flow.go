@@ -191,16 +191,25 @@ func (p *container) headings(part string) (map[string]int, error) {
 		case s.Name.Local == "style":
 			id = attribute(s, "styleId")
 		case s.Name.Local == "name":
-			name := strings.ToLower(attribute(s, "val"))
-			if n, ok := strings.CutPrefix(name, "heading "); ok && len(n) == 1 && n >= "1" && n <= "9" {
-				levels[id] = int(n[0] - '0')
-			} else if name == "title" {
-				levels[id] = 1
+			if level := headingLevel(strings.ToLower(attribute(s, "val"))); level > 0 {
+				levels[id] = level
 			}
 		}
 		return nil
 	})
 	return levels, err
+}
+
+// headingLevel gives the level of the heading that a style of this name is, 0
+// for any other one.
+func headingLevel(name string) int {
+	if n, ok := strings.CutPrefix(name, "heading "); ok && len(n) == 1 && n >= "1" && n <= "9" {
+		return int(n[0] - '0')
+	}
+	if name == "title" {
+		return 1
+	}
+	return 0
 }
 
 // slides writes a presentation, slide by slide.

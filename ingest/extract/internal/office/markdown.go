@@ -69,6 +69,23 @@ func (m *markdown) row(cells []string) error {
 	return m.write(b.String())
 }
 
+// sheet writes a sheet of a workbook, whose rows cells writes: its name and a
+// table. An empty one leaves nothing.
+func (m *markdown) sheet(name string, cells func() error) error {
+	before, heading := len(m.text), m.heading
+	if err := m.block(name, 2); err != nil {
+		return err
+	}
+	after := len(m.text)
+	err := cells()
+	if len(m.text) == after {
+		m.text = m.text[:before]
+	}
+	m.heading = heading // the name of a sheet is no title
+	m.end()
+	return err
+}
+
 // end ends a list or table.
 func (m *markdown) end() {
 	if m.list || m.rows > 0 {

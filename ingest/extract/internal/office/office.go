@@ -1,244 +1,91 @@
-// Package office reads the text of Office Open XML files (ECMA-376): .docx,
-// .xlsx and .pptx. They are zip files whose parts are XML.
+// Package office reads the text of files of office programs: Office Open XML
+// (.docx, .xlsx, .pptx), the binary files that Office wrote before 2007 (.doc,
+// .xls, .ppt) and Rich Text Format (.rtf). Bytes decide which it is.
 //
 // [Read] guarantees:
 //
 //   - The same bytes give the same text for one [Document.Kind] and version of
 //     the extractor that is named after it.
-//   - Bounded work: at most 10,000 parts, 32 MiB of XML (2 s) and 8 MiB of text. No
-//     entity is expanded, and nothing outside the file is read.
+//   - Bounded work: at most 10,000 parts, 32 MiB of XML (2 s) and 8 MiB of text;
+//     of binary files and RTF, every byte is read a fixed number of times at
+//     most, whatever sizes and counts they declare. No entity is expanded, and
+//     nothing outside the file is read.
 //   - What it cannot read is an error, never a part of the text alone.
 //
 // Text is what a reader sees in the body of the file: headings, lists and tables
 // as such, notes at the end. Headers, footers, comments, deleted text, charts,
-// the numbers of list items and the number formats of cells are left out: a date
-// in a cell is the number that it is stored as.
+// a speaker's notes, the numbers of list items and the number formats of cells
+// are left out: a date in a cell is the number that it is stored as.
 package office
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
-	"encoding/xml"
 	"errors"
-	"fmt"
-	"io"
-	"path"
 	"strings"
+
+	"arborist/ingest/extract/internal/office/cfb"
 )
 
-const (
-	maxParts = 10_000
-	maxXML   = 32 << 20 // bytes, of all parts that are read
-	maxText  = 8 << 20  // bytes
-)
+// maxText is how much text is made of a file, in bytes.
+const maxText = 8 << 20
 
 var (
-	// ErrFormat: it is no Office Open XML file, or a damaged one.
-	ErrFormat = errors.New("not a sound Office Open XML file")
+	// ErrFormat: it is no file of an office program, or a damaged one.
+	ErrFormat = errors.New("not a sound Office file")
 	// ErrTooLarge: it is over a limit of this package.
 	ErrTooLarge = errors.New("office file is too large")
+	// ErrEncrypted: it opens with a password only.
+	ErrEncrypted = errors.New("office file is encrypted")
 )
 
 // A Document is the text of a file.
 type Document struct {
-	Kind     string // "docx", "xlsx" or "pptx"
+	Kind     string // "docx", "xlsx", "pptx", "doc", "xls", "ppt" or "rtf"
 	Title    string // from its properties or first heading; may be empty
 	Markdown []byte
 }
 
-// Read reads a file. Its errors are [ErrFormat], [ErrTooLarge] and the context's.
-func Read(ctx context.Context, body []byte) (Document, error) {
-	p, err := open(ctx, body)
-	if err != nil {
-		return Document{}, err
-	}
-	root, err := p.relations("")
-	if err != nil {
-		return Document{}, err
-	}
-	main := root.first("officeDocument")
-	if main == "" {
-		return Document{}, fmt.Errorf("%w: it names no main part", ErrFormat)
-	}
-	rels, err := p.relations(main)
-	if err != nil {
-		return Document{}, err
-	}
-	kind, err := p.rootElement(main)
-	if err != nil {
-		return Document{}, err
-	}
-	var d Document
-	out := &markdown{}
-	switch kind {
-	case "document":
-		d.Kind, err = "docx", p.word(main, rels, out)
-	case "workbook":
-		d.Kind, err = "xlsx", p.workbook(main, rels, out)
-	case "presentation":
-		d.Kind, err = "pptx", p.slides(main, rels, out)
-	default:
-		err = fmt.Errorf("%w: its main part is <%.100s>", ErrFormat, kind)
-	}
-	if err != nil {
-		return Document{}, err
-	}
-	if d.Title, err = p.title(root.first("core-properties")); err != nil {
-		return Document{}, err
-	}
-	// Programs call a presentation "PowerPoint Presentation" where nobody did.
-	if d.Title == "" || d.Kind == "pptx" && out.heading != "" {
-		d.Title = out.heading
-	}
-	d.Markdown = bytes.TrimSpace(out.text)
-	return d, nil
-}
-
-// A container is an open file.
-type container struct {
-	ctx   context.Context
-	parts map[string]*zip.File
-	left  int64 // of maxXML
-}
-
-func open(ctx context.Context, body []byte) (*container, error) {
-	z, err := zip.NewReader(bytes.NewReader(body), int64(len(body)))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	if len(z.File) > maxParts {
-		return nil, fmt.Errorf("%w: %d parts, the limit is %d", ErrTooLarge, len(z.File), maxParts)
-	}
-	p := &container{ctx: ctx, parts: make(map[string]*zip.File, len(z.File)), left: maxXML}
-	for _, f := range z.File {
-		if _, twice := p.parts[f.Name]; twice {
-			return nil, fmt.Errorf("%w: two parts are called %.100q", ErrFormat, f.Name)
-		}
-		p.parts[f.Name] = f
-	}
-	return p, nil
-}
-
-var errStop = errors.New("enough was read")
-
-// each hands on the tokens of a part of XML, start and end tags in pairs as they
-// stand. An [errStop] of f ends it without an error.
-func (p *container) each(part string, f func(xml.Token) error) error {
-	file := p.parts[part]
-	if file == nil {
-		return fmt.Errorf("%w: it has no part %.100q", ErrFormat, part)
-	}
-	r, err := file.Open()
-	if err != nil {
-		return fmt.Errorf("%w: %.100q: %w", ErrFormat, part, err)
-	}
-	defer r.Close()
-	limited := &io.LimitedReader{R: r, N: p.left + 1}
-	d := xml.NewDecoder(limited)
-	for n := 1; ; n++ {
-		t, err := d.RawToken()
-		switch {
-		case limited.N <= 0:
-			return fmt.Errorf("%w: over %d bytes of XML", ErrTooLarge, maxXML)
-		case err == io.EOF:
-			p.left = limited.N - 1
-			return nil
-		case err != nil:
-			return fmt.Errorf("%w: %.100q: %w", ErrFormat, part, err)
-		}
-		if n%1024 == 0 && p.ctx.Err() != nil {
-			return context.Cause(p.ctx)
-		}
-		if err := f(t); err == errStop {
-			p.left = limited.N - 1
-			return nil
-		} else if err != nil {
-			return err
+// Container names what a file is by its first bytes, and is empty where it can
+// be no file of an office program.
+func Container(body []byte) string {
+	for _, c := range []struct{ magic, name string }{
+		{zipMagic, "ZIP archive"}, {cfb.Magic, "compound file"}, {rtfMagic, "RTF file"},
+	} {
+		if bytes.HasPrefix(body, []byte(c.magic)) {
+			return c.name
 		}
 	}
+	return ""
 }
 
-// rootElement gives the name of a part's outermost element.
-func (p *container) rootElement(part string) (name string, err error) {
-	err = p.each(part, func(t xml.Token) error {
-		if s, ok := t.(xml.StartElement); ok {
-			name = s.Name.Local
-			return errStop
-		}
-		return nil
-	})
-	return name, err
-}
-
-// title reads the title in a file's properties, if it has such a part.
-func (p *container) title(part string) (title string, err error) {
-	if p.parts[part] == nil {
-		return "", nil
-	}
-	inside := false
-	err = p.each(part, func(t xml.Token) error {
-		switch t := t.(type) {
-		case xml.StartElement:
-			inside = t.Name.Local == "title"
-		case xml.EndElement:
-			inside = false
-		case xml.CharData:
-			if inside {
-				title += string(t)
+// Is reports whether a file is one of an office program, and not something else
+// in the same container, such as a program in a zip file or an installer in a
+// compound one. It may be a damaged or an encrypted one.
+func Is(body []byte) bool {
+	switch Container(body) {
+	case "RTF file":
+		return true
+	case "ZIP archive":
+		return bytes.Contains(body, []byte("_rels/.rels")) // in its list of files
+	case "compound file":
+		for _, name := range []string{streamWord, streamBook, streamOldBook, streamSlides, streamEncrypted} {
+			if bytes.Contains(body, []byte(strings.Join(strings.Split(name, ""), "\x00")+"\x00\x00")) {
+				return true
 			}
 		}
-		return nil
-	})
-	return oneLine(title), err
-}
-
-// relations are the parts that a part leads to.
-type relations struct {
-	byID   map[string]string // to the name of the part
-	byKind map[string][]string
-}
-
-func (r relations) first(kind string) string {
-	if all := r.byKind[kind]; len(all) > 0 {
-		return all[0]
 	}
-	return ""
+	return false
 }
 
-// relations reads where a part leads within the file; "" is the file itself.
-func (p *container) relations(part string) (relations, error) {
-	rels := relations{byID: map[string]string{}, byKind: map[string][]string{}}
-	folder, name := path.Split(part)
-	list := folder + "_rels/" + name + ".rels"
-	if p.parts[list] == nil {
-		return rels, nil
+// Read reads a file. Its errors are [ErrFormat], [ErrTooLarge], [ErrEncrypted]
+// and the context's.
+func Read(ctx context.Context, body []byte) (Document, error) {
+	switch {
+	case bytes.HasPrefix(body, []byte(cfb.Magic)):
+		return readCompound(ctx, body)
+	case bytes.HasPrefix(body, []byte(rtfMagic)):
+		return readRTF(ctx, body)
 	}
-	err := p.each(list, func(t xml.Token) error {
-		s, ok := t.(xml.StartElement)
-		if !ok || s.Name.Local != "Relationship" || attribute(s, "TargetMode") == "External" {
-			return nil
-		}
-		target := attribute(s, "Target")
-		if !strings.HasPrefix(target, "/") {
-			target = path.Join("/", folder, target)
-		}
-		target = path.Clean(target)[1:]
-		kind := path.Base(attribute(s, "Type"))
-		rels.byID[attribute(s, "Id")] = target
-		rels.byKind[kind] = append(rels.byKind[kind], target)
-		return nil
-	})
-	return rels, err
-}
-
-// attribute gives an element's attribute whatever its prefix, "" where it has
-// none.
-func attribute(s xml.StartElement, name string) string {
-	for _, a := range s.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
+	return readOpenXML(ctx, body)
 }

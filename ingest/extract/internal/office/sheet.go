@@ -28,18 +28,8 @@ func (p *container) workbook(main string, rels relations, out *markdown) error {
 		if err != nil {
 			break
 		}
-		before, heading := len(out.text), out.heading
-		if err = out.block(s.name, 2); err != nil {
-			break
-		}
-		after := len(out.text)
 		r := rows{out: out, shared: shared}
-		err = p.each(s.part, r.token)
-		if len(out.text) == after { // an empty sheet
-			out.text = out.text[:before]
-		}
-		out.heading = heading // the name of a sheet is no title
-		out.end()
+		err = out.sheet(s.name, func() error { return p.each(s.part, r.token) })
 	}
 	return err
 }
