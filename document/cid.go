@@ -21,35 +21,55 @@ const cidLength = 59
 
 var cidEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-func formatCID(h merkle.Hash) string {
+// appendCID appends the text form to a text.
+func appendCID(text []byte, h merkle.Hash) []byte {
 	var b [len(cidPrefix) + merkle.HashSize]byte
 	copy(b[:], cidPrefix[:])
 	copy(b[len(cidPrefix):], h[:])
-	return "b" + cidEncoding.EncodeToString(b[:])
+	return cidEncoding.AppendEncode(append(text, 'b'), b[:])
+}
+
+func formatCID(h merkle.Hash) string {
+	var text [cidLength]byte
+	return string(appendCID(text[:0], h))
 }
 
 // parseCID accepts exactly the text that formatCID gives for a hash that is
 // not zero: another version, codec, hash function, length, case or base is
 // refused, and so is any second spelling of the same bytes.
-func parseCID(s string) (merkle.Hash, error) {
-	var h merkle.Hash
+func parseCID(s string) (h merkle.Hash, err error) {
 	if len(s) != cidLength || s[0] != 'b' {
 		return h, fmt.Errorf("%w: %.70q: want %d characters that start with \"bafkrei\"", ErrCID, s, cidLength)
 	}
-	b, err := cidEncoding.DecodeString(s[1:])
-	if err != nil {
-		return h, fmt.Errorf("%w: %q: not lower-case base32", ErrCID, s)
+	var b [len(cidPrefix) + merkle.HashSize]byte
+	var bits uint32 // not in b yet
+	held, n := 0, 0
+	for _, c := range []byte(s[1:]) {
+		var v byte
+		switch {
+		case c >= 'a' && c <= 'z':
+			v = c - 'a'
+		case c >= '2' && c <= '7':
+			v = c - '2' + 26
+		default:
+			return h, fmt.Errorf("%w: %q: not lower-case base32", ErrCID, s)
+		}
+		bits, held = bits<<5|uint32(v), held+5
+		if held >= 8 {
+			held -= 8
+			b[n] = byte(bits >> held)
+			n++
+		}
 	}
-	// The decoder skips line ends, so what it gives may be shorter.
-	if len(b) != len(cidPrefix)+merkle.HashSize || [4]byte(b) != cidPrefix {
+	if [len(cidPrefix)]byte(b[:]) != cidPrefix {
 		return h, fmt.Errorf("%w: %q: want CIDv1, raw, sha2-256", ErrCID, s)
 	}
 	copy(h[:], b[len(cidPrefix):])
-	if h.IsZero() {
-		return h, fmt.Errorf("%w: %q: the hash is zero", ErrCID, s)
-	}
-	if formatCID(h) != s {
+	switch {
+	case bits<<(32-held) != 0: // what is left of the last character stands for nothing
 		return merkle.Hash{}, fmt.Errorf("%w: %q: second spelling of %s", ErrCID, s, formatCID(h))
+	case h.IsZero():
+		return h, fmt.Errorf("%w: %q: the hash is zero", ErrCID, s)
 	}
 	return h, nil
 }
@@ -66,6 +86,9 @@ func ParseRoot(s string) (Root, error) {
 	}
 	return Root(h), nil
 }
+
+// AppendText implements [encoding.TextAppender].
+func (r Root) AppendText(b []byte) ([]byte, error) { return appendCID(b, merkle.Hash(r)), nil }
 
 // String returns the root's CID.
 func (r Root) String() string { return formatCID(merkle.Hash(r)) }
@@ -94,6 +117,9 @@ func ParseID(s string) (ID, error) {
 	}
 	return ID(h), nil
 }
+
+// AppendText implements [encoding.TextAppender].
+func (id ID) AppendText(b []byte) ([]byte, error) { return appendCID(b, merkle.Hash(id)), nil }
 
 // String returns the ID's CID.
 func (id ID) String() string { return formatCID(merkle.Hash(id)) }

@@ -144,7 +144,7 @@ func parseHash(b []byte) (merkle.Hash, error) {
 }
 
 // parseNumber parses a decimal number below 2^63 without sign or leading zeros.
-func parseNumber(b []byte) (uint64, error) {
+func parseNumber[T string | []byte](b T) (uint64, error) {
 	n, err := strconv.ParseUint(string(b), 10, 64)
 	if err != nil || n > math.MaxInt64 || len(b) > 1 && b[0] == '0' || b[0] == '+' {
 		return 0, fmt.Errorf("%.30q is not a number from 0 to 2^63-1 without leading zeros", b)

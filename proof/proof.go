@@ -48,10 +48,10 @@ type hashedHeader struct {
 }
 
 func hashHeader(h document.Header) (hashedHeader, error) {
-	text := h.Text()
-	if _, err := document.ParseHeader(text); err != nil {
+	if err := h.Check(); err != nil {
 		return hashedHeader{}, err
 	}
+	text := h.Text()
 	return hashedHeader{text: text, id: sha256.Sum256(text)}, nil
 }
 

@@ -10,8 +10,9 @@ import (
 	"arborist/document"
 )
 
-// timeForm is RFC 3339 in UTC with whole seconds.
-const timeForm = "2006-01-02T15:04:05Z"
+// timeForm is the form of times, which are in UTC and whole seconds. What else it
+// lets through has another spelling.
+const timeForm = time.RFC3339
 
 // Line returns the record's only spelling: one line of JSON without a newline
 // at its end, at most [MaxRecord] bytes. It is what the log hashes. It fails
@@ -36,11 +37,11 @@ func (r Record) appendLine(b []byte) []byte {
 	b = append(b, `{"op":"`...)
 	b = append(b, r.Op...)
 	b = append(b, `","id":"`...)
-	b = append(b, r.ID.String()...)
+	b, _ = r.ID.AppendText(b)
 	b = append(b, '"')
 	if r.Op != OpWithdraw {
 		b = append(b, `,"root":"`...)
-		b = append(b, r.Header.Root.String()...)
+		b, _ = r.Header.Root.AppendText(b)
 		b = append(b, `","chunks":`...)
 		b = strconv.AppendUint(b, r.Header.Chunks, 10)
 		b = append(b, `,"bytes":`...)
@@ -109,11 +110,11 @@ func withoutID(line []byte) []byte {
 
 // readRecord reads the fields of a record's line. The caller has to check them
 // and to compare what they encode to.
-func readRecord(line []byte) (Record, error) { return (&recordParser{line: line}).read() }
+func readRecord(line []byte) (Record, error) { return (&recordParser{line: string(line)}).read() }
 
 // readWithoutID is readRecord for what [withoutID] gives.
 func readWithoutID(line []byte) (Record, error) {
-	r, err := (&recordParser{line: line, noID: true}).read()
+	r, err := (&recordParser{line: string(line), noID: true}).read()
 	if err == nil {
 		r.ID = r.Header.ID()
 	}
@@ -132,9 +133,10 @@ func (p *recordParser) read() (Record, error) {
 }
 
 // A recordParser walks over a record's line, which has no freedom: each key
-// stands where it has to. After an error it does nothing any more.
+// stands where it has to. After an error it does nothing any more. Strings of the
+// record are parts of the line.
 type recordParser struct {
-	line []byte
+	line string
 	noID bool // the line leaves out the ID
 	pos  int
 	err  error
@@ -187,8 +189,8 @@ func (p *recordParser) literal(want string) {
 		return
 	}
 	rest := p.line[p.pos:]
-	if !bytes.HasPrefix(rest, []byte(want)) {
-		if bytes.HasPrefix([]byte(want), rest) {
+	if !strings.HasPrefix(rest, want) {
+		if strings.HasPrefix(want, rest) {
 			p.err = ErrTruncated
 			return
 		}
@@ -198,13 +200,20 @@ func (p *recordParser) literal(want string) {
 	p.pos += len(want)
 }
 
+// key goes over a comma and a key. In one piece it would be made anew each time.
+func (p *recordParser) key(key string) {
+	p.literal(`,"`)
+	p.literal(key)
+	p.literal(`":`)
+}
+
 func (p *recordParser) field(key string) string {
-	p.literal(`,"` + key + `":`)
+	p.key(key)
 	return p.text()
 }
 
 func (p *recordParser) number(key string) uint64 {
-	p.literal(`,"` + key + `":`)
+	p.key(key)
 	if p.err != nil {
 		return 0
 	}
@@ -234,7 +243,7 @@ func (p *recordParser) text() string {
 	for p.pos < len(p.line) {
 		switch c := p.line[p.pos]; {
 		case c == '"':
-			raw := string(p.line[start:p.pos])
+			raw := p.line[start:p.pos]
 			p.pos++
 			if escaped {
 				return unescape(raw)

@@ -61,6 +61,7 @@ type storedReader struct {
 	compressed bool
 
 	frames []rowFrame // of the document that is being read
+	block  []byte     // holds rows, with room for more
 	text   []byte     // buffer for that of a frame, where its hash alone is wanted
 }
 
@@ -89,9 +90,11 @@ func (r *storedReader) read(ctx context.Context) error {
 		}
 		var key int
 		var f rowFrame
-		if err := rows.Scan(&key, &f.first, &f.data); err != nil {
+		var data sql.RawBytes
+		if err := rows.Scan(&key, &f.first, &data); err != nil {
 			return err
 		}
+		f.data = r.hold(data)
 		for ; done < key; done++ {
 			r.finish(done)
 		}
@@ -105,6 +108,19 @@ func (r *storedReader) read(ctx context.Context) error {
 		r.finish(done)
 	}
 	return nil
+}
+
+// storedBlock is how much memory is taken at once for rows, which are small.
+const storedBlock = 64 << 10
+
+// hold copies a row.
+func (r *storedReader) hold(data []byte) []byte {
+	if len(data) > cap(r.block)-len(r.block) {
+		r.block = make([]byte, 0, max(storedBlock, len(data)))
+	}
+	from := len(r.block)
+	r.block = append(r.block, data...)
+	return r.block[from:len(r.block):len(r.block)]
 }
 
 // finish makes a document of the frames that were read.

@@ -14,6 +14,9 @@ import (
 // MaxRecords is the largest number of records that one call returns.
 const MaxRecords = 1 << 16
 
+// usualLine is what most records take in an entry bundle, in bytes.
+const usualLine = 512
+
 // An Entry is a record with its place in the log.
 type Entry struct {
 	Index  uint64
@@ -100,6 +103,7 @@ func (s *Store) Entries(ctx context.Context, origin string, index uint64, width 
 		if err := checkWidth(0, index, width, l.head.Size); err != nil {
 			return err
 		}
+		b = make([]byte, 0, width*usualLine)
 		return eachLine(ctx, tx, l, index*tileWidth, index*tileWidth+uint64(width), func(_ uint64, line []byte) error {
 			b = binary.BigEndian.AppendUint16(b, uint16(len(line)))
 			b = append(b, line...)
