@@ -14,7 +14,7 @@ const (
 
 // Limits of a workbook's table of texts.
 const (
-	maxTexts     = 4 << 20
+	maxTexts     = 1 << 20
 	maxTextBytes = 32 << 20 // of UTF-8
 )
 

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -139,46 +137,6 @@ func TestHostileFilesAreRefused(t *testing.T) {
 }
 
 var word = regexp.MustCompile(`[\p{L}\p{N}]+`)
-
-// Words that LibreOffice finds in the text documents of Apache POI's tests.
-func TestRealDocumentsKeepTheirWords(t *testing.T) {
-	const folder = "/work/shared/data/office/"
-	refs, _ := filepath.Glob(folder + "ref/*.docx.libreoffice.txt")
-	if len(refs) == 0 {
-		t.Skip("the office data is not here")
-	}
-	kept, total := 0, 0
-	for _, ref := range refs {
-		name := strings.TrimSuffix(filepath.Base(ref), ".libreoffice.txt")
-		if strings.HasPrefix(name, "Numbering") {
-			continue // the reference has the numbers, which the file has not
-		}
-		file, err := os.ReadFile(folder + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		have := map[string]int{}
-		for _, w := range word.FindAllString(string(read(t, file).Markdown), -1) {
-			have[w]++
-		}
-		for _, w := range word.FindAllString(string(text), -1) {
-			if total++; have[w] > 0 {
-				kept++
-				have[w]--
-			} else {
-				t.Logf("%s: lost %q", name, w)
-			}
-		}
-	}
-	t.Logf("%d of %d words", kept, total)
-	if 100*kept < 97*total {
-		t.Errorf("%d of %d words were kept", kept, total)
-	}
-}
 
 func FuzzRead(f *testing.F) {
 	f.Add("word/document.xml", "<document><p><r><t>a</t></r></p></document>")

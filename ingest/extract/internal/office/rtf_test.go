@@ -1,7 +1,6 @@
 package office
 
 import (
-	"errors"
 	"strings"
 	"testing"
 )
@@ -33,29 +32,22 @@ func TestRichTextKeepsWhatItShows(t *testing.T) {
 }
 
 func TestHostileRichTextIsRefused(t *testing.T) {
-	for name, c := range map[string]struct {
-		file string
-		want error
-	}{
-		"a million groups":           {`{\rtf1` + strings.Repeat("{", 1_000_000), ErrFormat},
-		"groups that are not closed": {`{\rtf1{{a}`, ErrFormat},
-		"data of 2^31 bytes":         {`{\rtf1\bin2147483648 abc}`, ErrFormat},
-		"data of more than there is": {`{\rtf1\bin5 abc}`, ErrFormat},
-		"a number without an end":    {`{\rtf1\par` + strings.Repeat("9", 1000) + "}", ErrFormat},
-		"a word without an end":      {`{\rtf1\` + strings.Repeat("a", 1000) + "}", ErrFormat},
-		"cut short in a word":        {`{\rtf1\pa`, ErrFormat},
-		"cut short in a byte":        {`{\rtf1\'e`, ErrFormat},
-		"cut short in a mark":        {`{\rtf1\`, ErrFormat},
-		"cut short in a destination": {`{\rtf1{\*`, ErrFormat},
-		"a bomb of text":             {`{\rtf1 ` + strings.Repeat("text ", maxText/5+1) + "}", ErrTooLarge},
-		"a bomb of notes":            {`{\rtf1` + strings.Repeat(`{\footnote `+strings.Repeat("note ", 1000)+"}", maxText/5000+1) + "}", ErrTooLarge},
-		"a row without an end":       {`{\rtf1` + strings.Repeat(`\cell`, maxCells+1) + "}", ErrTooLarge},
-		"fonts without an end":       {`{\rtf1{\fonttbl` + manyFonts() + "}}", ErrTooLarge},
-	} {
-		if d, err := Read(t.Context(), []byte(c.file)); !errors.Is(err, c.want) {
-			t.Errorf("%s: %.100q, %v", name, d.Markdown, err)
-		}
-	}
+	refuse(t, map[string]hostile{
+		"a million groups":           {[]byte(`{\rtf1` + strings.Repeat("{", 1_000_000)), ErrFormat},
+		"groups that are not closed": {[]byte(`{\rtf1{{a}`), ErrFormat},
+		"data of 2^31 bytes":         {[]byte(`{\rtf1\bin2147483648 abc}`), ErrFormat},
+		"data of more than there is": {[]byte(`{\rtf1\bin5 abc}`), ErrFormat},
+		"a number without an end":    {[]byte(`{\rtf1\par` + strings.Repeat("9", 1000) + "}"), ErrFormat},
+		"a word without an end":      {[]byte(`{\rtf1\` + strings.Repeat("a", 1000) + "}"), ErrFormat},
+		"cut short in a word":        {[]byte(`{\rtf1\pa`), ErrFormat},
+		"cut short in a byte":        {[]byte(`{\rtf1\'e`), ErrFormat},
+		"cut short in a mark":        {[]byte(`{\rtf1\`), ErrFormat},
+		"cut short in a destination": {[]byte(`{\rtf1{\*`), ErrFormat},
+		"a bomb of text":             {[]byte(`{\rtf1 ` + strings.Repeat("text ", maxText/5+1) + "}"), ErrTooLarge},
+		"a bomb of notes":            {[]byte(`{\rtf1` + strings.Repeat(`{\footnote `+strings.Repeat("note ", 1000)+"}", maxText/5000+1) + "}"), ErrTooLarge},
+		"a row without an end":       {[]byte(`{\rtf1` + strings.Repeat(`\cell`, maxCells+1) + "}"), ErrTooLarge},
+		"fonts without an end":       {[]byte(`{\rtf1{\fonttbl` + manyFonts() + "}}"), ErrTooLarge},
+	})
 }
 
 func manyFonts() string {

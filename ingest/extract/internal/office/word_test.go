@@ -1,7 +1,6 @@
 package office
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -79,10 +78,7 @@ func TestHostileTextDocumentsAreRefused(t *testing.T) {
 	}
 	places = append(places, ole.U32(40_000)...)
 	const textAt = 1024 * 2
-	for name, c := range map[string]struct {
-		file []byte
-		want error
-	}{
+	refuse(t, map[string]hostile{
 		"encrypted":                   {with(func(d *ole.Doc) { d.Flags = 0x100 }), ErrEncrypted},
 		"the other table":             {with(func(d *ole.Doc) { d.Flags = 0x200 }), ErrFormat},
 		"no table of pieces":          {with(func(d *ole.Doc) { d.Tables = map[int]int{33: 0} }), ErrFormat},
@@ -113,9 +109,5 @@ func TestHostileTextDocumentsAreRefused(t *testing.T) {
 		"Word 95, cut short":        {oldWord(0, 4, "abc"), ErrFormat},
 		"a stream of another thing": {ole.File(map[string][]byte{"WordDocument": []byte("text")}), ErrFormat},
 		"no tables":                 {ole.File(map[string][]byte{"WordDocument": ole.U16(0xa5ec, 0xc1)}), ErrFormat},
-	} {
-		if d, err := Read(t.Context(), c.file); !errors.Is(err, c.want) {
-			t.Errorf("%s: %q, %v", name, d.Markdown, err)
-		}
-	}
+	})
 }
