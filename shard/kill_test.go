@@ -252,6 +252,7 @@ const (
 	jobSplit   = -2
 	jobRepair  = -3 // once, of an open set
 	jobSalvage = -4 // once, of a set that nobody has open
+	jobPurge   = -5 // of goneOrigin, once
 )
 
 // childRepair keeps what is taken out in files beside the set.
@@ -268,6 +269,12 @@ func childJob(s *Shared, job int) int {
 	if job == jobRepair {
 		r := childRepair(s.Dir())
 		if _, err := s.CheckWith(context.Background(), CheckOptions{Repair: &r}, func(string) {}); err != nil {
+			fmt.Println("error", err)
+		}
+		return 0
+	}
+	if job == jobPurge {
+		if _, err := s.Purge(context.Background(), goneOrigin, false, func(int, int) {}); err != nil {
 			fmt.Println("error", err)
 		}
 		return 0

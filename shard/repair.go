@@ -138,7 +138,7 @@ func (f *File) repair(ctx context.Context, r Repair) error {
 		if _, err := tx.ExecContext(background, emptySQL); err != nil {
 			return err
 		}
-		if kept, lost, err = f.rescueInto(ctx, from, f, tx, say); err != nil {
+		if kept, lost, err = f.rescueInto(ctx, from, f, tx, nil, say); err != nil {
 			return err
 		}
 		if r.DryRun {
@@ -273,7 +273,7 @@ func salvageInto(ctx context.Context, old *File, fresh string, number, total int
 			return err
 		}
 		defer end()
-		kept, lost, err = old.rescueInto(ctx, from, to, tx, say)
+		kept, lost, err = old.rescueInto(ctx, from, to, tx, nil, say)
 		return err
 	})
 	return kept, lost, errors.Join(err, to.Close())

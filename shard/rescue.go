@@ -32,7 +32,8 @@ type rescue struct {
 	ids     map[int64]int64 // of documents: before, after
 	origins map[int64]string
 	lost    map[int64]*Lost
-	order   []int64 // keys of lost
+	order   []int64   // keys of lost
+	without *dropping // what is left behind; nil: nothing
 }
 
 // emptySQL empties what a rescue fills, children first.
@@ -42,14 +43,15 @@ const emptySQL = `DELETE FROM locations; DELETE FROM leaves; DELETE FROM texts; 
 	DELETE FROM segments; DELETE FROM postings`
 
 // rescueInto fills the emptied tables of tx, which is of the file to, with what
-// is whole in from, which is of f. It returns the documents that are not.
-func (f *File) rescueInto(ctx context.Context, from queryer, to *File, tx *sql.Tx, report func(string, ...any)) (kept int, lost []*Lost, err error) {
+// is whole in from, which is of f, and stays. It returns the documents that are
+// not whole. Without is nil where everything stays.
+func (f *File) rescueInto(ctx context.Context, from queryer, to *File, tx *sql.Tx, without *dropping, report func(string, ...any)) (kept int, lost []*Lost, err error) {
 	a, err := newApplier(to, tx)
 	if err != nil {
 		return 0, nil, err
 	}
 	r := &rescue{ctx: ctx, file: f, from: from, a: a, report: report,
-		ids: make(map[int64]int64), origins: make(map[int64]string), lost: make(map[int64]*Lost)}
+		ids: make(map[int64]int64), origins: make(map[int64]string), lost: make(map[int64]*Lost), without: without}
 	for _, step := range []func() error{r.documents, r.readOrigins, r.locations, r.settle, a.finish} {
 		if err := step(); err != nil {
 			return 0, nil, err
@@ -83,8 +85,8 @@ func (r *rescue) documents() error {
 		if err != nil || look {
 			return row.id, err
 		}
-		if err := r.ctx.Err(); err != nil {
-			return 0, err
+		if err := r.ctx.Err(); err != nil || r.without.drops(row.id) {
+			return row.id, err
 		}
 		return row.id, r.document(row)
 	}, r.skipped("documents"))
@@ -173,6 +175,9 @@ func (r *rescue) locations() error {
 		l.FetchedAt = time.Unix(fetched, 0).UTC()
 		name, known := r.origins[origin]
 		l.Corpus = name
+		if r.without.leaves(name, doc) {
+			return id, nil
+		}
 		if lost := r.lost[doc]; lost != nil {
 			lost.Locations = append(lost.Locations, l)
 			return id, nil
