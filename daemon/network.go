@@ -222,25 +222,6 @@ func (n *Node) PeerCorpora(ctx context.Context, id string) (api.CorporaResult, e
 	return res, nil
 }
 
-// Unsync implements [api.Network].
-func (n *Node) Unsync(ctx context.Context, corpus string) (res api.UnsyncResult, err error) {
-	p, err := n.network()
-	if err != nil {
-		return res, err
-	}
-	if err := n.writable(); err != nil {
-		return res, err
-	}
-	res.Corpus, res.Documents, err = p.Unsync(ctx, corpus)
-	if errors.Is(err, peer.ErrOwn) {
-		return res, api.NewError(api.CodeUsage, err, "one follows the corpora of others alone; listings of one's own end with: arborist corpus withdraw NAME URI")
-	}
-	if err == nil {
-		_, err = n.FollowCorpus(ctx, api.FollowRequest{Origin: res.Corpus, Off: true})
-	}
-	return res, explain(err)
-}
-
 // Sync implements [api.Network].
 func (n *Node) Sync(ctx context.Context, req api.SyncRequest, fn api.ProgressFunc) (res api.SyncResult, err error) {
 	if req.Corpus == "" {

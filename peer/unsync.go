@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"arborist/shard"
 	"arborist/shard/corpus"
 )
 
@@ -22,29 +23,52 @@ func (p *Peer) Unsync(ctx context.Context, name string) (origin string, ended in
 		return "", 0, err
 	}
 	defer leave()
-	store := p.shared.Corpora()
-	info, err := store.Lookup(ctx, name)
+	origin, release, err := p.holdFollowed(ctx, name)
 	if err != nil {
-		return "", 0, fmt.Errorf("unsync %s: %w", name, err)
-	}
-	if info.Own {
-		return "", 0, fmt.Errorf("unsync %s: %w", name, ErrOwn)
-	}
-	id, err := ParseCorpusID(info.Origin)
-	if err != nil {
-		return "", 0, err
-	}
-	release, err := p.hold(id)
-	if err != nil {
-		return info.Origin, 0, fmt.Errorf("unsync %s: %w", id, err)
+		return origin, 0, fmt.Errorf("unsync %s: %w", name, err)
 	}
 	defer release()
 	// Before the log goes: it says what there is left to do.
-	if ended, err = p.shared.WithdrawAll(ctx, info.Origin); err == nil {
-		err = store.Forget(ctx, info.Origin)
+	if ended, err = p.shared.WithdrawAll(ctx, origin); err == nil {
+		err = p.shared.Corpora().Forget(ctx, origin)
 	}
 	if errors.Is(err, corpus.ErrOwn) {
 		err = ErrOwn
 	}
-	return info.Origin, ended, err
+	return origin, ended, err
+}
+
+// holdFollowed keeps syncs away from a corpus that is, or was, followed.
+func (p *Peer) holdFollowed(ctx context.Context, name string) (origin string, release func(), err error) {
+	info, err := p.shared.Corpora().Lookup(ctx, name)
+	if err != nil {
+		return "", nil, err
+	}
+	if info.Own {
+		return info.Origin, nil, ErrOwn
+	}
+	id, err := ParseCorpusID(info.Origin)
+	if err != nil {
+		return info.Origin, nil, err
+	}
+	release, err = p.hold(id)
+	return info.Origin, release, err
+}
+
+// Purge drops the documents that came with a corpus alone, which Unsync has ended,
+// as [shard.Shared.Purge] says. With dry it says what that would be, of a corpus
+// that is followed too. It fails with [ErrOwn] and [ErrSyncing] as Unsync does.
+func (p *Peer) Purge(ctx context.Context, name string, dry bool, progress func(done, total int)) (origin string, did shard.Purged, err error) {
+	ctx, leave, err := p.enter(ctx)
+	if err != nil {
+		return "", did, err
+	}
+	defer leave()
+	origin, release, err := p.holdFollowed(ctx, name)
+	if err != nil {
+		return origin, did, fmt.Errorf("purge %s: %w", name, err)
+	}
+	defer release()
+	did, err = p.shared.Purge(ctx, origin, dry, progress)
+	return origin, did, err
 }

@@ -136,31 +136,6 @@ serves it is found: see arborist peer find. A sync that is cut goes on where it 
 	return cmd
 }
 
-func (a *app) peerUnsyncCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "unsync CORPUS",
-		Short: "Stop following a corpus",
-		Long: `Stop following a corpus. What it listed leaves your searches, and peers get nothing
-of it from you any more. The texts stay stored (arborist cat ROOT), and so do the
-pinned key and the last signed head: following it again fetches no text twice and
-takes no older history.`,
-		Example: "  arborist peer unsync 12D3KooW…/main",
-		Args:    args(1, 1, "CORPUS"),
-		RunE: func(cmd *cobra.Command, words []string) error {
-			return a.with(cmd.Context(), func(s api.Service) error {
-				res, err := s.Unsync(cmd.Context(), words[0])
-				if err != nil {
-					return err
-				}
-				return a.emit(res, func(l *lines) {
-					l.printf("%s is not followed any more; searches no longer show what it listed at %s; the texts stay stored",
-						res.Corpus, plural(res.Documents, "place"))
-				})
-			})
-		},
-	}
-}
-
 // maxSyncKiB is in KiB a second: more than any line has.
 const maxSyncKiB = 1 << 30
 

@@ -183,8 +183,8 @@ func (c *Client) PeerLists(ctx context.Context, req PeerListsRequest) (PeerLists
 }
 
 // Unsync implements [Network].
-func (c *Client) Unsync(ctx context.Context, corpus string) (UnsyncResult, error) {
-	return ask[UnsyncResult](ctx, c, pathPeerUnsync, nameRequest{corpus})
+func (c *Client) Unsync(ctx context.Context, req UnsyncRequest, fn ProgressFunc) (UnsyncResult, error) {
+	return follow[UnsyncResult](ctx, c, pathPeerUnsync, req, fn)
 }
 
 // Publish implements [Network].

@@ -145,8 +145,31 @@ type PublishResult struct {
 	Corpus CorpusInfo `json:"corpus"`
 }
 
+// UnsyncRequest names a corpus that is not to be followed any more.
+type UnsyncRequest struct {
+	Corpus string `json:"corpus"`
+	// Purge drops the documents that came with it alone.
+	Purge bool `json:"purge,omitempty"`
+	// DryRun, with Purge, says what that would drop, and does nothing.
+	DryRun bool `json:"dry_run,omitempty"`
+}
+
 // UnsyncResult says what a corpus left behind.
 type UnsyncResult struct {
-	Corpus    string `json:"corpus"`    // origin
-	Documents int    `json:"documents"` // listings that searches no longer show; the texts stay stored
+	Corpus    string       `json:"corpus"`    // origin
+	Documents int          `json:"documents"` // listings that searches no longer show
+	Purged    *PurgeResult `json:"purged,omitempty"`
+}
+
+// PurgeResult says what of a corpus was dropped, or would be.
+type PurgeResult struct {
+	Documents int64 `json:"documents"` // dropped
+	Chunks    int64 `json:"chunks"`    // of those
+	Bytes     int64 `json:"bytes"`     // of their text
+	Kept      int64 `json:"kept"`      // documents of the corpus that something else here holds
+	Before    int64 `json:"before"`    // bytes of the shards
+	After     int64 `json:"after"`     // in a dry run the same
+	NeedBytes int64 `json:"need_bytes"`
+	FreeBytes int64 `json:"free_bytes"`
+	DryRun    bool  `json:"dry_run"`
 }

@@ -25,7 +25,7 @@ func Handler(s Service) http.Handler {
 	handle(pathPeerSync, long(s.Sync))
 	handle(pathFetch, short(s.Fetch))
 	handle(pathProveRemote, short(s.ProveRemote))
-	handle(pathPeerUnsync, short(named(s.Unsync)))
+	handle(pathPeerUnsync, long(s.Unsync))
 	handle(pathPublish, long(s.Publish))
 	handle(pathQuery, short(s.Query))
 	handle(pathProve, short(s.Prove))

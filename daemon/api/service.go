@@ -95,8 +95,8 @@ type Network interface {
 	PeerCorpora(ctx context.Context, peer string) (CorporaResult, error)
 	Sync(ctx context.Context, req SyncRequest, fn ProgressFunc) (SyncResult, error)
 	// Unsync ends the following of a corpus. What it listed leaves the search,
-	// the texts stay stored. Again it changes nothing.
-	Unsync(ctx context.Context, corpus string) (UnsyncResult, error)
+	// the texts stay stored unless they are to be purged. Again it changes nothing.
+	Unsync(ctx context.Context, req UnsyncRequest, fn ProgressFunc) (UnsyncResult, error)
 	// Publish writes a corpus as files that any web server can serve.
 	Publish(ctx context.Context, req PublishRequest, fn ProgressFunc) (PublishResult, error)
 }
