@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"arborist/document"
 	"arborist/proof"
@@ -59,18 +60,18 @@ func newFetcher(ctx context.Context, s *syncer, from uint64) *fetcher {
 	}
 }
 
-// run starts a goroutine a bundle, as many at a time as there are streams, and
+// run starts a goroutine a bundle, as many at a time as there are slots, and
 // returns when all have ended.
 func (f *fetcher) run() {
 	defer close(f.order)
 	defer f.hashes.Wait()
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	free := make(chan struct{}, f.streams)
+	slots := newSlots(len(f.pool.members), f.streams)
 	for index := f.from / tileWidth; index*tileWidth < f.tree.size; index++ {
 		b := &bundle{index: index, items: make(chan *item, tileWidth)}
 		select {
-		case free <- struct{}{}:
+		case <-slots.free:
 		case <-f.ctx.Done():
 			return
 		}
@@ -80,7 +81,8 @@ func (f *fetcher) run() {
 			return
 		}
 		workers.Go(func() {
-			defer func() { <-free }()
+			began := time.Now()
+			defer func() { slots.leave(time.Since(began)) }()
 			b.err = f.fetch(b)
 			close(b.items)
 		})

@@ -1,8 +1,10 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"arborist/document"
 	"arborist/proof"
@@ -16,13 +18,17 @@ const (
 	batchBytes     = 32 << 20
 )
 
-// A step that has this much ends where the next document has not come yet: what
-// a slow source brings is durable soon, what a fast one brings is stored in
-// large steps, which cost less.
+// A step that has this much, or is this old, ends where the next document has
+// not come yet: what a slow source brings is durable soon, what a fast one
+// brings is stored in large steps, which cost less.
 const (
 	waitDocuments = 256
 	waitBytes     = 4 << 20
+	waitTime      = time.Second
 )
+
+// keepTime bounds how long a sync that was called off stores what has come.
+const keepTime = 5 * time.Second
 
 // maxPending is how much text of one sync is stored before it goes into the search
 // index: what is stored and not found yet stays small beside what is found.
@@ -44,61 +50,89 @@ type storer struct {
 	entries []shard.Arrival
 	lines   [][]byte
 	bytes   int
+	began   time.Time // when the first entry came
 
 	stored, storedBytes int // by earlier steps
 	pending             int // bytes stored and not indexed
 }
 
-// run stores everything that the fetcher brings. What came before a fault is
-// kept: it was verified, and the next sync need not fetch it again.
+// run stores everything that the fetcher brings. What came before a fault, or
+// before the sync was called off, is kept: it was verified, and the next sync
+// need not fetch it again.
 func (st *storer) run() error {
 	err := st.each()
-	if st.ctx.Err() != nil {
-		return err
+	if st.ctx.Err() == nil {
+		return errors.Join(err, st.flush())
 	}
-	return errors.Join(err, st.flush())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(st.ctx), keepTime)
+	defer cancel()
+	return errors.Join(err, st.keep(ctx))
 }
 
 func (st *storer) each() error {
-	for b := range st.fetcher.order {
-		for it := range b.items {
-			if err := st.wait(it); err != nil {
-				return err
-			}
-			select {
-			case <-it.ready:
-			case <-st.ctx.Done():
-				return context.Cause(st.ctx)
-			}
-			if it.err != nil {
-				return it.err
-			}
-			if it.held {
-				st.fetcher.budget.release(b.index, int64(it.record.Header.Bytes))
-			}
-			if err := st.take(it); err != nil {
-				return err
-			}
+	for {
+		b, more, err := receive(st, st.fetcher.order)
+		if err != nil || !more {
+			return cmp.Or(err, context.Cause(st.ctx))
 		}
-		if b.err != nil {
-			return b.err
+		if err := st.bundle(b); err != nil {
+			return err
 		}
 		st.fetcher.budget.advance()
 	}
-	return context.Cause(st.ctx)
 }
 
-// wait ends the step where it is worth it and the next item is not there yet.
-func (st *storer) wait(it *item) error {
-	if len(st.entries) < waitDocuments && st.bytes < waitBytes {
-		return nil
+func (st *storer) bundle(b *bundle) error {
+	for {
+		it, more, err := receive(st, b.items)
+		if err != nil {
+			return err
+		}
+		if !more {
+			return b.err
+		}
+		if _, _, err := receive(st, it.ready); err != nil {
+			return err
+		}
+		if it.err != nil {
+			return it.err
+		}
+		if it.held {
+			st.fetcher.budget.release(b.index, int64(it.record.Header.Bytes))
+		}
+		if err := st.take(it); err != nil {
+			return err
+		}
 	}
+}
+
+// receive takes the next value of a channel, and ends the step where it has to
+// wait for that and the step is worth it or becomes old meanwhile.
+func receive[T any](st *storer, c <-chan T) (v T, more bool, err error) {
 	select {
-	case <-it.ready:
-		return nil
+	case v, more = <-c:
+		return v, more, nil
 	default:
-		return st.flush()
 	}
+	var old <-chan time.Time
+	if len(st.entries) >= waitDocuments || st.bytes >= waitBytes {
+		err = st.flush()
+	} else if len(st.entries) > 0 {
+		timer := time.NewTimer(waitTime - time.Since(st.began))
+		defer timer.Stop()
+		old = timer.C
+	}
+	for err == nil {
+		select {
+		case v, more = <-c:
+			return v, more, nil
+		case <-old:
+			err = st.flush()
+		case <-st.ctx.Done():
+			err = context.Cause(st.ctx)
+		}
+	}
+	return v, false, err
 }
 
 // report tells how many records have come.
@@ -124,6 +158,9 @@ func (st *storer) take(it *item) error {
 	doc, came := it.doc, it.came
 	it.doc, it.came = nil, nil
 	st.lines = append(st.lines, it.line)
+	if len(st.entries) == 0 {
+		st.began = time.Now()
+	}
 	location := document.Location{
 		Corpus: st.corpus.String(), URI: it.record.URI, Title: it.record.Title,
 		Source: it.record.Source, FetchedAt: it.record.FetchedAt,
@@ -156,27 +193,36 @@ func (st *storer) withdraw(it *item) error {
 // flush puts the documents of the step into the shards, durable, and then
 // gives its records to the log.
 func (st *storer) flush() error {
-	if len(st.entries) > 0 {
-		outcomes, err := st.shared.Receive(st.ctx, st.entries)
-		if err != nil {
-			return err
-		}
-		for i, o := range outcomes {
-			if o.New {
-				st.result.Documents++
-				st.result.Chunks += st.entries[i].Document.Chunks()
-			}
+	if err := st.keep(st.ctx); err != nil {
+		return err
+	}
+	if err := st.give(); err != nil || st.pending < maxPending {
+		return err
+	}
+	st.pending = 0
+	return st.index(st.ctx)
+}
+
+// keep puts the documents of the step into the shards, durable.
+func (st *storer) keep(ctx context.Context) error {
+	if len(st.entries) == 0 {
+		return nil
+	}
+	outcomes, err := st.shared.Receive(ctx, st.entries)
+	if err != nil {
+		return err
+	}
+	for i, o := range outcomes {
+		if o.New {
+			st.result.Documents++
+			st.result.Chunks += st.entries[i].Document.Chunks()
 		}
 	}
 	st.stored, st.storedBytes = st.stored+len(st.entries), st.storedBytes+st.bytes
 	st.pending += st.bytes
 	clear(st.entries)
 	st.entries, st.bytes = st.entries[:0], 0
-	if err := st.give(); err != nil || st.pending < maxPending {
-		return err
-	}
-	st.pending = 0
-	return st.index(st.ctx)
+	return nil
 }
 
 func (st *storer) give() error {
