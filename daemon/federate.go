@@ -86,9 +86,14 @@ func (n *Node) askPeers(ctx context.Context, req api.QueryRequest, limit int, re
 			all = append(all, r)
 		}
 	}
+	all, match = best(all)
+	if match == shard.MatchAll && res.Mode != shard.ModeAnd {
+		res.Mode, res.Total = shard.ModeAnd, 0 // what was found here has some of the words alone
+	}
 	var fresh int
 	res.Hits, fresh = fuse(all, limit)
 	res.Total += fresh
+	res.Sent = req.Text
 	return nil
 }
 
@@ -125,8 +130,17 @@ const (
 
 func (r ranked) score() float64 { return r.weight / float64(fusionK+r.rank+1) }
 
-// fuse merges rankings whose scores do not compare. Passages that have all words
-// come before those that have some. A passage that several give counts once, at
+// best returns the hits that match best, and how: as on one machine, passages
+// with some of the words are found only where nobody has one with all.
+func best(all []ranked) ([]ranked, shard.Match) {
+	top := shard.MatchNone
+	for _, r := range all {
+		top = max(top, r.match)
+	}
+	return slices.DeleteFunc(all, func(r ranked) bool { return r.match < top }), top
+}
+
+// fuse merges rankings whose scores do not compare. A passage that several give counts once, at
 // its best place, so that nobody gains by saying it often; and of one peer at
 // most half a page is shown, unless others have no more. It returns how many
 // passages are not from here, too.
@@ -136,7 +150,7 @@ func fuse(all []ranked, limit int) (page []api.Hit, fresh int) {
 		chunk uint64
 	}
 	slices.SortStableFunc(all, func(x, y ranked) int {
-		return cmp.Or(cmp.Compare(y.match, x.match), cmp.Compare(y.score(), x.score()),
+		return cmp.Or(cmp.Compare(y.score(), x.score()),
 			bytes.Compare(x.hit.Root[:], y.hit.Root[:]), cmp.Compare(x.hit.Chunk, y.hit.Chunk))
 	})
 	best := make(map[passage]int) // place in merged

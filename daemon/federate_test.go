@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"arborist/daemon/api"
@@ -53,7 +54,7 @@ func TestOnePeerGetsHalfAPageUnlessOthersHaveLess(t *testing.T) {
 	}
 	var all []ranked
 	for i := range 10 {
-		all = append(all, rankedHit("one", i, shard.MatchAll, 1), rankedHit("two", i, shard.MatchSome, 1))
+		all = append(all, rankedHit("one", i, shard.MatchAll, 1), rankedHit("two", i, shard.MatchAll, 1))
 	}
 	page, _ := fuse(all, 10)
 	if one, two := count(page, "one"), count(page, "two"); one != 5 || two != 5 {
@@ -86,10 +87,25 @@ func TestAPassageOfSeveralIsShownOnce(t *testing.T) {
 	}
 }
 
-func TestAllWordsComeBeforeSome(t *testing.T) {
-	page, _ := fuse([]ranked{rankedHit("", 0, shard.MatchSome, 1), rankedHit("a", 9, shard.MatchAll, unknownWeight)}, 10)
-	if len(page) != 2 || page[0].Peer != "a" {
-		t.Errorf("%+v", page)
+func TestSomeWordsAreShownOnlyWhereNobodyHasAll(t *testing.T) {
+	some, all := rankedHit("", 0, shard.MatchSome, 1), rankedHit("a", 9, shard.MatchAll, unknownWeight)
+	for _, row := range []struct {
+		hits []ranked
+		want int
+		how  shard.Match
+	}{
+		{[]ranked{some, all, some}, 1, shard.MatchAll}, {[]ranked{all, all}, 2, shard.MatchAll},
+		{[]ranked{some, some}, 2, shard.MatchSome}, {nil, 0, shard.MatchNone},
+	} {
+		got, how := best(slices.Clone(row.hits))
+		if len(got) != row.want || how != row.how {
+			t.Errorf("of %d hits %d, as %d, want %d, as %d", len(row.hits), len(got), how, row.want, row.how)
+		}
+		for _, r := range got {
+			if r.match != how {
+				t.Errorf("a hit of %d among those of %d", r.match, how)
+			}
+		}
 	}
 }
 

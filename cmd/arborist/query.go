@@ -174,7 +174,7 @@ func (a *app) sayAsked(req api.QueryRequest, res api.QueryResult) {
 	if !req.Peers {
 		return
 	}
-	a.note("Sent to %s: %q.", plural(len(res.Asked), "peer"), req.Text)
+	a.note("Sent to %s: %q.", plural(len(res.Asked), "peer"), res.Sent)
 	for _, p := range res.Asked {
 		switch {
 		case p.Error != "":

@@ -42,6 +42,8 @@ type QueryResult struct {
 	// it was asked for and there are any. It holds their passages, private ones
 	// too.
 	Bundle string `json:"bundle,omitempty"`
+	// Sent is what was sent to the peers in Asked, besides how many hits are wanted.
+	Sent string `json:"sent,omitempty"`
 	// Asked says of each peer that the query was sent to what came of it.
 	Asked  []AskedPeer `json:"asked,omitempty"`
 	TookMS int64       `json:"took_ms"`
