@@ -199,13 +199,49 @@ func TestKilledIndexingLosesNothingAcknowledged(t *testing.T) {
 }
 
 func TestDamagedPendingDocumentHoldsUpNoOther(t *testing.T) {
+	for _, damage := range []struct {
+		name string
+		to   func(*File, []byte) []byte
+	}{
+		{"bytes that are no frame", func(*File, []byte) []byte { return make([]byte, 9) }},
+		// What was stored here is known to be sound, and this is not that.
+		{"a frame of another text", otherText},
+	} {
+		t.Run(damage.name, func(t *testing.T) { damagedPending(t, damage.to) })
+	}
+}
+
+// otherText returns a frame of a text that differs in one byte.
+func otherText(f *File, data []byte) []byte {
+	var frame storedText
+	if err := f.codec.decode(&frame, data); err != nil {
+		panic(err)
+	}
+	frame.text[0] ^= 1
+	lengths := make([]int, frame.Chunks())
+	for i := range lengths {
+		lengths[i] = len(frame.Chunk(i))
+	}
+	data, err := f.codec.encode(lengths, frame.text, nil)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func damagedPending(t *testing.T, damage func(*File, []byte) []byte) {
 	s := newShared(t, 1)
 	entries := generated(t, 12)
 	if _, err := s.Store(t.Context(), entries); err != nil {
 		t.Fatal(err)
 	}
 	f := s.Files()[0]
-	if _, err := f.writer.Exec("UPDATE texts SET data = zeroblob(9) WHERE id = (SELECT id FROM documents ORDER BY id LIMIT 1 OFFSET 4)"); err != nil {
+	var id int64
+	var data []byte
+	if err := f.writer.QueryRow("SELECT id, data FROM texts WHERE id = (SELECT id FROM documents ORDER BY id LIMIT 1 OFFSET 4)").Scan(&id, &data); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.writer.Exec("UPDATE texts SET data = ? WHERE id = ?", damage(f, data), id); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Index(t.Context(), nil); err != nil {

@@ -87,7 +87,7 @@ func (f *File) Document(ctx context.Context, root document.Root) (d *document.Do
 
 func (f *File) readDocument(ctx context.Context, tx queryer, row docRow) (*document.Document, error) {
 	var stored storedText
-	if err := f.codec.readText(ctx, tx, row, &stored); err != nil {
+	if err := f.codec.readText(ctx, tx, row, &stored, nil); err != nil {
 		return nil, err
 	}
 	d, err := document.Verify(row.header, stored.text)

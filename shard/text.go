@@ -102,11 +102,11 @@ func (s *storedText) Chunk(i int) []byte {
 // under a root but canonical text, cut by the rule, so text that gives it in the
 // chunks that it is stored in is that text.
 func (s *storedText) verify(h document.Header) error {
-	leaves := make([]merkle.Hash, s.Chunks())
-	for i := range leaves {
-		leaves[i] = merkle.LeafHash(s.Chunk(i))
+	var root merkle.Builder
+	for i := range s.Chunks() {
+		root.Append(merkle.LeafHash(s.Chunk(i)))
 	}
-	if uint64(len(leaves)) != h.Chunks || uint64(len(s.text)) != h.Bytes || merkle.Root(leaves) != h.Root.Hash() {
+	if root.Root() != h.Root.Hash() {
 		return corrupt("document %s: its text does not hash to its root", h.Root)
 	}
 	return nil
@@ -185,9 +185,10 @@ func (c *codec) frames(d *document.Document, came [][]byte, fn func(first int, d
 	return nil
 }
 
-// readText reads the whole text of a document, unproven, in place of what into
-// holds.
-func (c *codec) readText(ctx context.Context, tx queryer, row docRow, into *storedText) error {
+// readText reads the whole text of a document, as long as its header says and
+// otherwise unproven, in place of what into holds. Hash, which may be nil, gets
+// its frames.
+func (c *codec) readText(ctx context.Context, tx queryer, row docRow, into *storedText, hash *rowHash) error {
 	rows, err := tx.QueryContext(ctx, "SELECT id, data FROM texts WHERE id >= ? AND id < ? ORDER BY id", row.id, row.end())
 	if err != nil {
 		return err
@@ -204,6 +205,9 @@ func (c *codec) readText(ctx context.Context, tx queryer, row docRow, into *stor
 		if next := row.id + int64(len(into.ends)); id != next {
 			return corrupt("document %s: a frame starts at chunk %d, want %d", row.header.Root, id-row.id, next-row.id)
 		}
+		if hash != nil {
+			hash.add(id-row.id, data)
+		}
 		if err := c.decode(into, data); err != nil {
 			return corrupt("document %s: %w", row.header.Root, err)
 		}
@@ -214,8 +218,8 @@ func (c *codec) readText(ctx context.Context, tx queryer, row docRow, into *stor
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	if n := uint64(len(into.ends)); n != row.header.Chunks {
-		return corrupt("document %s: %d of %d chunks are stored", row.header.Root, n, row.header.Chunks)
+	if n, h := uint64(len(into.ends)), row.header; n != h.Chunks || uint64(len(into.text)) != h.Bytes {
+		return corrupt("document %s: %d of %d chunks, %d of %d bytes are stored", h.Root, n, h.Chunks, len(into.text), h.Bytes)
 	}
 	return nil
 }
