@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -99,6 +100,9 @@ func ReadTextbooks(path string, def int) (sites []api.Site, err error) {
 
 func readSiteList(path string) ([]byte, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, api.NewError(api.CodeNotFound, err, "check the path")
+	}
 	if err != nil {
 		return nil, explain(err)
 	}

@@ -9,10 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"arborist/daemon"
 	"arborist/daemon/api"
@@ -25,6 +23,8 @@ type app struct {
 	terminal bool // err is a terminal: progress is welcome
 	bold     bool // out is a terminal that may show bold
 
+	line []string // the whole command line
+
 	home     string
 	json     bool
 	quiet    bool
@@ -33,6 +33,7 @@ type app struct {
 
 // run parses and runs one command line and returns its exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.line = args
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(a.in)
@@ -59,7 +60,7 @@ crawl or add with --private stays in a database of its own that no peer can reac
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          verbs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:          a.noVerb,
 
 		PersistentPreRunE: noneEmpty,
 	}
@@ -68,16 +69,7 @@ crawl or add with --private stays in a database of its own that no peer can reac
 	flags.BoolVar(&a.json, "json", false, "answer in JSON, errors too")
 	flags.BoolVar(&a.quiet, "quiet", false, "no progress and no notes on stderr")
 	flags.StringVar(&a.logLevel, "log-level", "warn", "debug, info, warn or error")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var unknown *pflag.NotExistError
-		if errors.As(err, &unknown) {
-			if short := unknown.GetSpecifiedShortnames(); short != "" && unicode.IsDigit(rune(short[0])) {
-				_, number := parseNumber("-" + short)
-				err = fmt.Errorf("-%s: %w", short, number)
-			}
-		}
-		return usage(err, "see: "+cmd.CommandPath()+" --help")
-	})
+	root.SetFlagErrorFunc(a.flagError)
 	root.AddGroup(
 		&cobra.Group{ID: "daily", Title: "Daily jobs:"},
 		&cobra.Group{ID: "proof", Title: "Proofs:"},
@@ -94,6 +86,7 @@ crawl or add with --private stays in a database of its own that no peer can reac
 	group("proof", a.proveCommand(), a.verifyCommand())
 	group("share", a.corpusCommand(), a.peerCommand(), a.publishCommand(), a.exportCommand(), a.importCommand())
 	group("keep", a.initCommand(), a.daemonCommand(), a.attachCommand(), a.detachCommand(), a.statusCommand(), a.checkCommand(), a.compactCommand(), a.shardCommand(), a.backupCommand(), a.restoreCommand())
+	a.checkTopics(root)
 	return root
 }
 
@@ -163,14 +156,6 @@ func (a *app) logger() (*slog.Logger, error) {
 }
 
 func usage(err error, hint string) error { return api.NewError(api.CodeUsage, err, hint) }
-
-// verbs is for commands that are only the home of others.
-func verbs(cmd *cobra.Command, got []string) error {
-	if len(got) == 0 {
-		return nil
-	}
-	return usage(fmt.Errorf("there is no verb %q", strings.TrimPrefix(cmd.CommandPath()+" "+got[0], "arborist ")), "see: "+cmd.CommandPath()+" --help")
-}
 
 // args checks the number of arguments and says what is missing.
 func args(low, high int, names string) cobra.PositionalArgs {

@@ -17,7 +17,7 @@ func (a *app) corpusCommand() *cobra.Command {
 		Short:   "Manage the corpora on this node",
 		Example: "  arborist corpus list",
 		Args:    verbs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:    a.noVerb,
 	}
 	cmd.AddCommand(a.corpusListCommand(), a.corpusShowCommand(), a.corpusCreateCommand(), a.corpusWithdrawCommand(), a.corpusKeyCommand(), a.corpusRotationsCommand(), a.corpusWitnessCommand(), a.corpusConfirmCommand())
 	return cmd

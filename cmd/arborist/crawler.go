@@ -13,7 +13,7 @@ func (a *app) crawlerCommand() *cobra.Command {
 		Use:   "crawler",
 		Short: "Look after the pages that were crawled",
 		Args:  verbs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:  a.noVerb,
 	}
 	cmd.AddCommand(a.recheckCommand())
 	return cmd

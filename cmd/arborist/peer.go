@@ -16,7 +16,7 @@ func (a *app) peerCommand() *cobra.Command {
 		Short:   "Join peers and follow their corpora",
 		Example: "  arborist peer sync /ip4/192.0.2.7/tcp/4707/p2p/12D3KooW… main",
 		Args:    verbs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:    a.noVerb,
 	}
 	cmd.AddCommand(a.peerIDCommand(), a.peerWitnessKeyCommand(), a.peerNetworkKeyCommand(), a.peerJoinCommand(), a.peerLeaveCommand(), a.peerListCommand(), a.peerListsCommand("allow"), a.peerListsCommand("deny"), a.peerCorporaCommand(), a.peerSyncCommand(), a.peerFindCommand(), a.peerFollowCommand())
 	cmd.AddCommand(a.peerUnsyncCommand(), a.peerGetCommand(), a.peerProveCommand())

@@ -13,7 +13,7 @@ func (a *app) shardCommand() *cobra.Command {
 		Use:   "shard",
 		Short: "Look after the shard files",
 		Args:  verbs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:  a.noVerb,
 	}
 	cmd.AddCommand(a.shardSplitCommand())
 	return cmd
