@@ -153,15 +153,24 @@ func (n *Node) lookupCorpus(ctx context.Context, name string) (corpus.Info, erro
 // namedSo is the next step for whoever asked for a corpus that is not here. The
 // short name of a followed corpus names nothing, since others can have the same.
 func (n *Node) namedSo(ctx context.Context, name string) string {
-	all, err := n.shared.Corpora().List(ctx)
-	if err == nil {
-		for _, c := range all {
-			if !c.Own && c.Name == name && !left(c) {
-				return "a followed corpus is named by its origin: " + c.Origin
-			}
-		}
+	if origin := n.followedAs(ctx, name); origin != "" {
+		return "a followed corpus is named by its origin: " + origin
 	}
 	return "see which there are: arborist corpus list"
+}
+
+// followedAs returns the origin of a followed corpus with a short name, "" where none has it.
+func (n *Node) followedAs(ctx context.Context, name string) (origin string) {
+	all, err := n.shared.Corpora().List(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, c := range all {
+		if !c.Own && c.Name == name && !left(c) {
+			return c.Origin
+		}
+	}
+	return ""
 }
 
 func corpusInfo(c corpus.Info) api.CorpusInfo {

@@ -34,7 +34,7 @@ func (n *Node) Unsync(ctx context.Context, req api.UnsyncRequest, fn api.Progres
 	}
 	res.Corpus, res.Documents, err = p.Unsync(ctx, req.Corpus)
 	if errors.Is(err, peer.ErrOwn) {
-		return res, notOthers(err)
+		return res, n.notOthers(ctx, req.Corpus, err)
 	}
 	if err == nil {
 		_, err = n.FollowCorpus(ctx, api.FollowRequest{Origin: res.Corpus, Off: true})
@@ -45,7 +45,10 @@ func (n *Node) Unsync(ctx context.Context, req api.UnsyncRequest, fn api.Progres
 	return n.purge(ctx, p, req, res, fn)
 }
 
-func notOthers(err error) error {
+func (n *Node) notOthers(ctx context.Context, name string, err error) error {
+	if origin := n.followedAs(ctx, name); origin != "" {
+		return api.NewError(api.CodeUsage, err, "the one that is followed: arborist peer unsync "+origin)
+	}
 	return api.NewError(api.CodeUsage, err, "one follows the corpora of others alone; listings of one's own end with: arborist corpus withdraw NAME URI")
 }
 
@@ -72,7 +75,7 @@ func (n *Node) purge(ctx context.Context, p *peer.Peer, req api.UnsyncRequest, r
 	r.Before, r.After, r.DryRun = did.Before, did.After, req.DryRun
 	switch {
 	case errors.Is(err, peer.ErrOwn):
-		return res, notOthers(err)
+		return res, n.notOthers(ctx, req.Corpus, err)
 	case errors.Is(err, shard.ErrCorrupt):
 		return res, api.NewError(api.CodeInvalid, err, "a damaged file is left as it was; mend it first: arborist check --repair, then run the same again")
 	}
