@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"arborist/daemon/api"
 	"arborist/document"
@@ -68,8 +69,12 @@ func (n *Node) askPeers(ctx context.Context, req api.QueryRequest, limit int, re
 	}
 	for _, a := range answers {
 		asked := api.AskedPeer{Peer: a.Peer, Hits: len(a.Hits), Refused: a.Refused, TookMS: a.Took.Milliseconds()}
-		if a.Err != nil {
+		switch {
+		case a.Err != nil:
 			asked.Error = a.Err.Error()
+		case len(a.OtherKey) > 0:
+			asked.Error = fmt.Sprintf("%v: what it found in %s is left out; bring the corpus up to date, here and there: arborist peer sync %s CORPUS",
+				peer.ErrKeyDiffers, strings.Join(a.OtherKey, ", "), a.Peer)
 		}
 		res.Asked = append(res.Asked, asked)
 		for i, h := range a.Hits {

@@ -29,8 +29,11 @@ type Answer struct {
 	Peer    string // as it was named
 	Hits    []FoundHit
 	Refused int // hits that do not have what was asked for
-	Took    time.Duration
-	Err     error // why there is no answer; nil where there is one, if an empty one
+	// OtherKey are followed corpora that the peer has another key of than the one
+	// that is pinned here: hits of those are left out. See [ErrKeyDiffers].
+	OtherKey []string
+	Took     time.Duration
+	Err      error // why there is no answer; nil where there is one, if an empty one
 }
 
 // A FoundHit is one passage of an answer, in the order that the peer gave.
@@ -101,7 +104,7 @@ func (p *Peer) ask(ctx context.Context, from, text string, limit int) (a Answer)
 	if len(bundle.Hits) > limit || len(bundle.Documents) > 0 {
 		return Answer{Err: src.fail(ctx, res, fmt.Errorf("%w: %d hits, asked for %d; %d documents of no corpus", ErrMalformed, len(bundle.Hits), limit, len(bundle.Documents)))}
 	}
-	keys, known, err := p.keysOf(ctx, src, res, bundle)
+	keys, known, other, err := p.keysOf(ctx, src, res, bundle)
 	if err != nil {
 		return Answer{Err: err}
 	}
@@ -117,7 +120,11 @@ func (p *Peer) ask(ctx context.Context, from, text string, limit int) (a Answer)
 	if err != nil {
 		return Answer{Err: err}
 	}
+	a.OtherKey = other
 	for i, claim := range claims.Hits {
+		if !claim.SignatureChecked { // of a corpus under another key
+			continue
+		}
 		r := claim.Record
 		match := m.Match(proofs[i].Text, claim.Origin, r.URI, r.FetchedAt)
 		if match == shard.MatchNone {
@@ -137,43 +144,46 @@ func (p *Peer) ask(ctx context.Context, from, text string, limit int) (a Answer)
 
 // keysOf returns the keys of the corpora of a bundle: pinned ones, and for
 // corpora that are not followed here those that their publishers have certified.
-func (p *Peer) keysOf(ctx context.Context, src *source, res resource, b *proof.Bundle) (keys []*proof.Verifier, known map[string]bool, err error) {
+// Other are the origins of which the bundle has another key than the pinned one:
+// there is none of those.
+func (p *Peer) keysOf(ctx context.Context, src *source, res resource, b *proof.Bundle) (keys []*proof.Verifier, known map[string]bool, other []string, err error) {
 	// Without a key this checks everything but signatures, and tells the names.
 	claims, err := proof.VerifyBundle(b, proof.ExpectBundle{})
 	if err != nil {
-		return nil, nil, src.fail(ctx, res, fmt.Errorf("%w: %w", ErrTampered, err))
+		return nil, nil, nil, src.fail(ctx, res, fmt.Errorf("%w: %w", ErrTampered, err))
 	}
 	known = make(map[string]bool)
 	for i, c := range claims.Corpora {
 		id, err := ParseCorpusID(c.Origin)
 		if err != nil {
-			return nil, nil, src.fail(ctx, res, fmt.Errorf("%w: %w", ErrMalformed, err))
+			return nil, nil, nil, src.fail(ctx, res, fmt.Errorf("%w: %w", ErrMalformed, err))
 		}
 		info, err := p.shared.Corpora().Lookup(ctx, c.Origin)
 		if err == nil {
 			key, err := proof.ParseVerifier(info.Key)
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 			if _, err := proof.OpenCheckpoint(b.Logs[i].Note, key); errors.Is(err, proof.ErrOtherKey) {
-				return nil, nil, src.fail(ctx, res, fmt.Errorf("%w: %s: %w", ErrKeyDiffers, c.Origin, err))
+				other = append(other, c.Origin)
+				continue
 			}
 			keys, known[c.Origin] = append(keys, key), true
 			continue
 		}
 		if !errors.Is(err, corpus.ErrNotFound) {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		at := resource{kind: kindKey, corpus: id}
 		statement, err := src.get(ctx, at, maxStatement)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		key, err := openStatement(statement, id)
 		if err != nil {
-			return nil, nil, src.fail(ctx, at, err)
+			return nil, nil, nil, src.fail(ctx, at, err)
 		}
 		keys = append(keys, key)
 	}
-	return keys, known, nil
+	return keys, known, other, nil
 }

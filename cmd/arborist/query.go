@@ -177,6 +177,8 @@ func (a *app) sayAsked(req api.QueryRequest, res api.QueryResult) {
 	a.note("Sent to %s: %q.", plural(len(res.Asked), "peer"), res.Sent)
 	for _, p := range res.Asked {
 		switch {
+		case p.Error != "" && p.Hits > 0:
+			a.note("%s gave %s; %s", p.Peer, plural(p.Hits, "hit"), p.Error)
 		case p.Error != "":
 			a.note("no answer from %s: %s", p.Peer, p.Error)
 		case p.Refused > 0:
