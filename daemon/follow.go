@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
 	"time"
 
 	"arborist/peer"
+	"arborist/shard/corpus"
 )
 
 const (
@@ -23,10 +25,17 @@ const (
 	followTries = 12
 )
 
-// A news is a head of a corpus that a peer is said to have.
+// A news is a head of a corpus that a peer is said to have, or that its key was
+// changed.
 type news struct {
 	origin, peer string
 	size         uint64
+	replaced     string // the key that was; empty: nothing is said of it
+}
+
+// here reports whether the news is none any more.
+func (n news) here(c corpus.Info) bool {
+	return c.Size >= n.size && (n.replaced == "" || c.Key != n.replaced)
 }
 
 // A syncPeer brings a corpus up to date from one peer, or from whoever is found.
@@ -57,8 +66,18 @@ func newFollower(store headStore, follows func(string) bool, writable func() err
 
 // announced notes that a peer has a head. It never blocks.
 func (f *follower) announced(origin, peer string, size uint64) {
+	f.hear(news{origin: origin, peer: peer, size: size})
+}
+
+// rekeyed notes that a peer knows of a key that follows the pinned one. It never
+// blocks.
+func (f *follower) rekeyed(origin, peer, key string) {
+	f.hear(news{origin: origin, peer: peer, replaced: key})
+}
+
+func (f *follower) hear(n news) {
 	select {
-	case f.heard <- news{origin, peer, size}:
+	case f.heard <- n:
 	default:
 	}
 }
@@ -100,8 +119,8 @@ func (f *follower) joins(n news) (underWay bool) {
 		f.busy[n.origin] = &n
 		return false
 	}
-	if n.size > b.size {
-		*b = n
+	if n.size > b.size || n.replaced != "" {
+		*b = news{n.origin, n.peer, max(n.size, b.size), cmp.Or(n.replaced, b.replaced)}
 	}
 	return true
 }
@@ -119,7 +138,7 @@ func (f *follower) catchUp(ctx context.Context, origin string) {
 	for try := range followTries {
 		n := f.latest(origin)
 		info, err := f.store.Lookup(ctx, origin)
-		if err != nil || info.Frozen || info.Own || info.Size >= n.size {
+		if err != nil || info.Frozen || info.Own || n.here(info) {
 			return
 		}
 		if err := f.writable(); err != nil {
@@ -133,8 +152,8 @@ func (f *follower) catchUp(ctx context.Context, origin string) {
 		}
 		if err == nil {
 			info, err = f.store.Lookup(ctx, origin)
-			if err == nil && info.Size >= f.latest(origin).size {
-				f.log.Info("a followed corpus has grown", "corpus", origin, "records", info.Size)
+			if err == nil && f.latest(origin).here(info) {
+				f.log.Info("a followed corpus is up to date", "corpus", origin, "records", info.Size)
 				return
 			}
 		}

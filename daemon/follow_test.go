@@ -198,3 +198,63 @@ func TestFollowersFollowWithinSeconds(t *testing.T) {
 		t.Errorf("following off: %+v, %v", res, err)
 	}
 }
+
+func TestAChangedKeyIsFetchedUntilItIsPinned(t *testing.T) {
+	followed(t, true, func(t *testing.T, fake *fakeFollowing, f *follower) {
+		fake.info.Key, fake.has["b"] = "old", 3
+		f.rekeyed("them/main", "b", "old")
+		time.Sleep(10 * time.Second)
+		if n := len(fake.asks()); n < 3 || n > 6 {
+			t.Errorf("after 10 s: asked %q", fake.asks())
+		}
+		fake.mu.Lock()
+		fake.info.Key = "new"
+		fake.mu.Unlock()
+		time.Sleep(followMost)
+		n := len(fake.asks())
+		f.rekeyed("them/main", "b", "old") // again: it is here
+		time.Sleep(time.Hour)
+		if len(fake.asks()) != n {
+			t.Errorf("it is asked on: %q", fake.asks()[n:])
+		}
+	})
+}
+
+// A publisher changes a key and adds nothing; who follows has the new one soon.
+func TestFollowersTakeANewKeyWithinSeconds(t *testing.T) {
+	ctx := t.Context()
+	home := newHome(t)
+	addPages(t, home, "first", 2)
+	publisher, _ := serve(t, home)
+	at, err := publisher.PeerID(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := at.PeerID + "/" + MainCorpus
+	reader, _ := serve(t, newHome(t))
+	if _, err := reader.Sync(ctx, api.SyncRequest{From: at.Addrs[0], Corpus: origin}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.FollowCorpus(ctx, api.FollowRequest{Origin: origin}); err != nil {
+		t.Fatal(err)
+	}
+	// What is said before the two know of each other's topic is not heard.
+	for range 12 {
+		if _, err := publisher.RotateCorpus(ctx, MainCorpus); err != nil {
+			t.Fatal(err)
+		}
+		want, err := publisher.CorpusKey(ctx, MainCorpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			if got, err := reader.CorpusKey(ctx, origin); err == nil && got.Key == want.Key {
+				return
+			}
+		}
+		if _, err := publisher.RetireCorpusKey(ctx, MainCorpus); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("after a minute the follower has an old key")
+}

@@ -71,6 +71,10 @@ func (n *Node) startNet(listen []string) error {
 			f.announced(origin, peer, size)
 			g.arrived(peer) // its head is fetched and weighed, followed by itself or not
 		},
+		Rekeyed: func(origin, peer, key string) {
+			f.rekeyed(origin, peer, key)
+			g.arrived(peer) // of an own corpus: it was changed after the backup that this home is of
+		},
 		Missed: g.again,
 		LAN:    n.cfg.Peer.LAN && len(listen) > 0,
 		Table:  table, Reconnect: len(listen) > 0, // a command that is over in a moment joins nobody

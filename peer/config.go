@@ -65,6 +65,10 @@ type Config struct {
 	// by its pinned key and larger than what is stored, and of the peer who said
 	// so. It must not block.
 	Announced func(origin, peer string, size uint64)
+	// Rekeyed, if not nil, is told of a corpus that is here and whose pinned key,
+	// which it names, has signed that another one follows it, and of the peer who
+	// said so. It must not block.
+	Rekeyed func(origin, peer, key string)
 	// Missed, if not nil, is told of each connected peer a moment after this node
 	// has begun to hear announcements of some corpus: those before it has missed.
 	// It must not block.

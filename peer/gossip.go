@@ -35,7 +35,7 @@ const (
 )
 
 // A gossip tells connected peers of new heads, and hears of those of others.
-// What is said is a signed note as it is served. It is passed on only with the
+// What is said is a signed note as it is served, or a corpus's rotations. It is passed on only with the
 // signature of the pinned key and when it is news here; and nothing is believed
 // of it but that it is worth asking for the head: see [Config.Announced].
 type gossip struct {
@@ -50,10 +50,15 @@ type gossip struct {
 }
 
 // heard is the largest head of a corpus that was passed on, and how often: the
-// same head can come with other lines of witnesses, or with lines of nobody.
+// same head can come with other lines of witnesses, or with lines of nobody. The
+// rest is of changes of its key: see newkey.go.
 type heard struct {
 	size  uint64
 	times int
+
+	key     string
+	since   time.Time
+	changes int
 }
 
 // A topic is where one corpus is spoken of.
@@ -61,6 +66,7 @@ type topic struct {
 	topic *pubsub.Topic
 	leave pubsub.RelayCancelFunc
 	size  uint64 // of the head that was announced last
+	key   string // of the corpus, when its last change was announced
 	// missed is when to ask for what was announced before peers knew that this
 	// node is in the topic; zero: not, or not again.
 	missed time.Time
@@ -140,14 +146,20 @@ func (g *gossip) attend(c corpus.Info) {
 			g.peer.log.Warn("no gossip about a corpus", "corpus", c.Origin, "error", err)
 			return
 		}
-		t.size = c.Size // it is not news
+		t.size, t.key = c.Size, c.Key // it is not news
 		if !c.Own {
 			t.missed = time.Now().Add(gossipSettle)
 		}
 		g.topics[c.Origin] = t
 		return
 	}
-	if c.Size <= t.size || c.Frozen {
+	if c.Frozen {
+		return
+	}
+	if c.Key != t.key {
+		g.tellKey(t, c)
+	}
+	if c.Size <= t.size {
 		return
 	}
 	note, err := g.peer.shared.Corpora().Note(g.peer.ctx, c.Origin)
@@ -215,6 +227,9 @@ func (g *gossip) weigh(ctx context.Context, origin string, from libpeer.ID, note
 	if err != nil {
 		return pubsub.ValidationIgnore
 	}
+	if proof.IsRotations(note) {
+		return g.weighKey(known, from, note)
+	}
 	v, err := proof.ParseVerifier(known.Key)
 	if err != nil {
 		return pubsub.ValidationIgnore
@@ -241,7 +256,7 @@ func (g *gossip) news(origin string, size uint64) bool {
 	defer g.mu.Unlock()
 	h := g.heard[origin]
 	if size > h.size {
-		h = heard{size: size}
+		h.size, h.times = size, 0
 	}
 	h.times++
 	g.heard[origin] = h

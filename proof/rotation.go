@@ -150,6 +150,12 @@ func ParseRotations(file []byte) ([]Rotation, error) {
 	return chain, nil
 }
 
+// IsRotations reports whether bytes begin as a rotations file does, of this
+// version or another.
+func IsRotations(file []byte) bool {
+	return bytes.HasPrefix(file, []byte(rotationVersion[:len(rotationVersion)-1]))
+}
+
 func parseRotations(file []byte) (chain []Rotation, err error) {
 	if len(file) > MaxRotationFile {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(file), MaxRotationFile)
