@@ -128,6 +128,30 @@ func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
 	}
 }
 
+// Addresses that say nothing of what they lead to.
+func TestDocumentsAreKnownByTheirFirstBytes(t *testing.T) {
+	pages := map[string]site.Page{
+		"/":        site.Links("home", "/get?n=1", "/get?n=2", "/get?n=3", "/get?n=4", "/get?n=5", "/get?n=6"),
+		"/get?n=1": {Type: "application/octet-stream", Body: letter},
+		"/get?n=2": {Type: "application/vnd.openxmlformats-officedocument.wordprocessingml.document", Body: report},
+		"/get?n=3": {Type: "binary/octet-stream", Body: `{\rtf1 The text of the note.}`},
+		"/get?n=4": {Type: "application/octet-stream", Body: string(ooxml.Zip(map[string]string{"a.txt": "a"}))},
+		"/get?n=5": {Type: "application/json", Body: "{}"},
+		"/get?n=6": {Type: "image/png", Body: report},
+	}
+	s := site.New(pages)
+	base := s.Start(t)
+	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
+	if _, stored, err := into(t, t.Context(), p, Config{Seed: base + "/", Depth: 1, Documents: true}); err != nil || stored.Documents != 4 {
+		t.Fatalf("%+v, %v", stored, err)
+	}
+	equal(t, "documents", currentURIs(t, p), []string{"/", "/get?n=1", "/get?n=2", "/get?n=3"})
+	if counts, err := p.Recheck(t.Context(), RecheckConfig{Crawl: Config{Fast: true, AllowNets: loopback}}); err != nil || counts[Fresh] != 4 {
+		t.Errorf("looked at again: %v, %v", counts, err)
+	}
+	equal(t, "without --documents", fast(t, site.New(pages), "/", 1).paths(), []string{"/"})
+}
+
 func TestASeedMayBeADocument(t *testing.T) {
 	s := library()
 	if got := fast(t, s, "/alone.txt", 1); got.err != nil || got.report.Pages != 1 || len(got.report.Documents) != 0 {

@@ -11,19 +11,21 @@ import (
 	"arborist/crawl/fetch"
 	"arborist/crawl/internal/weburl"
 	"arborist/crawl/robots"
+	"arborist/ingest/extract"
 )
 
 // A gate is what every request of a crawl goes through, those for robots.txt
 // included: the host's pace, the count, and what the answer says about both.
 type gate struct {
-	fetcher fetch.Fetcher
-	parser  *weburl.Parser
-	pace    *pace
-	robots  *robots.Cache
-	names   notPages
-	polite  bool
-	slots   chan struct{} // one for each request under way, over all hosts
-	least   time.Duration // spacing that the caller asked for, 0 where he did not
+	fetcher   fetch.Fetcher
+	parser    *weburl.Parser
+	pace      *pace
+	robots    *robots.Cache
+	names     notPages
+	polite    bool
+	documents bool          // whatever their addresses look like
+	slots     chan struct{} // one for each request under way, over all hosts
+	least     time.Duration // spacing that the caller asked for, 0 where he did not
 
 	requests atomic.Int64
 
@@ -34,7 +36,7 @@ type gate struct {
 var _ fetch.Fetcher = (*gate)(nil)
 
 func newGate(f fetch.Fetcher, parser *weburl.Parser, cfg Config) *gate {
-	g := &gate{fetcher: f, parser: parser, names: newNotPages(), polite: !cfg.Fast, least: cfg.Delay, slots: make(chan struct{}, cfg.Workers), last: map[string]error{}}
+	g := &gate{fetcher: f, parser: parser, names: newNotPages(), polite: !cfg.Fast, documents: cfg.Documents, least: cfg.Delay, slots: make(chan struct{}, cfg.Workers), last: map[string]error{}}
 	switch {
 	case cfg.Delay > 0 || cfg.Fast:
 		g.pace = newPace(cfg.Delay)
@@ -67,6 +69,9 @@ func (g *gate) fetch(turn, ctx context.Context, req fetch.Request) (fetch.Respon
 		return fetch.Response{}, turn.Err()
 	}
 	req.AnyType = req.AnyType || isOffice(g.names.kind(u))
+	if g.documents {
+		req.Document = extract.BeginsDocument
+	}
 	g.pace.started(u.Host())
 	g.requests.Add(1)
 	resp, err := g.fetcher.Fetch(ctx, req)

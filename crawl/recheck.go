@@ -115,6 +115,7 @@ func (r *recheck) open(pages map[string][]int64) (closeAll func() error, err err
 		}
 	}
 	cfg := withDefaults(r.cfg.Crawl)
+	cfg.Documents = true // pages that are stored may be some
 	r.cfg.Crawl = cfg
 	plain := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: max(cfg.Workers, politeAtOnce)})
 	own, closeAll, err := (&Crawler{cfg: cfg}).ownFetcher(guard, plain)

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -17,6 +18,10 @@ const (
 	drainLimit = 16 << 10
 	drainTime  = time.Second
 )
+
+// documentStart is how much of a body [Request.Document] is asked about, in
+// bytes.
+const documentStart = 512
 
 // answer turns the transport's response into ours. The header decides first
 // what becomes of the body. cut says that not all of it was read.
@@ -42,7 +47,7 @@ func (h *HTTP) answer(caller, timed context.Context, cancel context.CancelFunc, 
 		return resp, !drain(hr, cancel, tape), nil
 	}
 	if !req.AnyType {
-		if kind := mediaType(resp.ContentType); !wanted(kind, h.cfg.Types) {
+		if kind := mediaType(resp.ContentType); !wanted(kind, h.cfg.Types) && !isDocument(req, kind, hr) {
 			resp.Skipped = "content type " + clip(kind, 100) + " is not wanted"
 			return resp, true, nil
 		}
@@ -116,6 +121,23 @@ func wanted(kind string, types []string) bool {
 	}
 	family, _, _ := strings.Cut(kind, "/")
 	return family != "" && slices.Contains(types, family+"/*")
+}
+
+// isDocument asks the caller about the start of a body whose type tells nothing,
+// and leaves the body whole. One that is encoded is not asked about: document
+// files are compressed already, or servers do not know what they are.
+func isDocument(req Request, kind string, hr *http.Response) bool {
+	family, _, _ := strings.Cut(kind, "/")
+	if req.Document == nil || family != "application" && family != "binary" || hr.Header.Get("Content-Encoding") != "" {
+		return false
+	}
+	body := bufio.NewReaderSize(hr.Body, documentStart)
+	start, _ := body.Peek(documentStart) // an error comes again when it is read
+	hr.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, hr.Body}
+	return req.Document(start)
 }
 
 // drain reads a small body that nobody wants, so that the connection can be

@@ -44,6 +44,11 @@ type Request struct {
 	// AnyType reads the body whatever its content type.
 	AnyType bool
 
+	// Document, if not nil, says by the first bytes of a body, 512 at most, that
+	// it is to be read although its content type tells nothing (it is that of an
+	// application) and is not wanted. The plain fetcher asks it.
+	Document func(start []byte) bool
+
 	// Prefix, where positive, asks for no more than that many bytes of the
 	// (decoded) body. A longer body is cut there and Response.Truncated set,
 	// in place of a resource_limit error.

@@ -107,23 +107,26 @@ func file(streams map[string][]byte, version, sector int) []byte {
 		child = free
 	}
 	copy(directory, entry("Root Entry", 5, child, free, add(small), len(small)))
-	table := func(list []uint32) (b []byte) {
-		for _, n := range list {
-			b = binary.LittleEndian.AppendUint32(b, n)
-		}
-		for len(b)%sector != 0 {
-			b = binary.LittleEndian.AppendUint32(b, free)
-		}
-		return b
-	}
-	minis, dir := add(table(mini)), add(directory)
+	minis, dir := add(table(mini, sector)), add(directory)
+	need, difat, lists, named, tables := allocation(fat, sector)
+	data = append(data, tables...)
+	shift := map[int]int{512: 9, 4096: 12}[sector]
+	head := Join([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 16), U16(0x3e, version, 0xfffe, shift, 6), make([]byte, 6),
+		U32(0, need, dir, 0, miniCutoff, minis, (len(mini)*4+sector-1)/sector, difat, lists), table(named[:inHeader], sector)[:4*inHeader])
+	return append(pad(head, sector), data...)
+}
+
+// allocation makes the sectors of the FAT, need of them, and those of the DIFAT
+// that name what the header does not: lists of them, the first being difat.
+func allocation(fat []uint32, sector int) (need, difat, lists int, named []uint32, tables []byte) {
 	// The FAT has its own sectors in it, and those of the DIFAT that name them.
-	first, need, lists := len(fat), 1, 0
+	first := len(fat)
+	need = 1
 	for (first+need+lists)*4 > need*sector {
 		need++
 		lists = (max(need-inHeader, 0) + sector/4 - 2) / (sector/4 - 1)
 	}
-	named := make([]uint32, max(inHeader, need))
+	named = make([]uint32, max(inHeader, need))
 	for i := range named {
 		named[i] = free
 		if i < need {
@@ -134,22 +137,29 @@ func file(streams map[string][]byte, version, sector int) []byte {
 	for range lists {
 		fat = append(fat, 0xfffffffc)
 	}
-	data = append(data, table(fat)...)
-	difat := endOfChain
+	tables, difat = table(fat, sector), endOfChain
 	for i := range lists {
 		difat = first + need
 		part := named[inHeader+i*(sector/4-1):]
-		list := table(part[:min(len(part), sector/4-1)])
+		list := table(part[:min(len(part), sector/4-1)], sector)
 		next := difat + i + 1
 		if i == lists-1 {
 			next = endOfChain
 		}
-		data = append(data, Join(list[:sector-4], U32(next))...)
+		tables = append(tables, Join(list[:sector-4], U32(next))...)
 	}
-	shift := map[int]int{512: 9, 4096: 12}[sector]
-	head := Join([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 16), U16(0x3e, version, 0xfffe, shift, 6), make([]byte, 6),
-		U32(0, need, dir, 0, miniCutoff, minis, (len(mini)*4+sector-1)/sector, difat, lists), table(named[:inHeader])[:4*inHeader])
-	return append(pad(head, sector), data...)
+	return need, difat, lists, named, tables
+}
+
+// table makes whole sectors of numbers.
+func table(list []uint32, sector int) (b []byte) {
+	for _, n := range list {
+		b = binary.LittleEndian.AppendUint32(b, n)
+	}
+	for len(b)%sector != 0 {
+		b = binary.LittleEndian.AppendUint32(b, free)
+	}
+	return b
 }
 
 // Summary makes a summary with a title in a code page.

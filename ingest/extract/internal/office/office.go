@@ -78,6 +78,21 @@ func Is(body []byte) bool {
 	return false
 }
 
+// Begins is [Is] for the first bytes of a file: of a zip file the name of what
+// comes first in it counts, of a compound file nothing more.
+func Begins(start []byte) bool {
+	if Container(start) != "ZIP archive" {
+		return Container(start) != ""
+	}
+	name := start[min(len(start), zipNameAt):]
+	for _, first := range []string{"[Content_Types].xml", "_rels/", "docProps/", "word/", "xl/", "ppt/"} {
+		if bytes.HasPrefix(name, []byte(first)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Read reads a file. Its errors are [ErrFormat], [ErrTooLarge], [ErrEncrypted]
 // and the context's.
 func Read(ctx context.Context, body []byte) (Document, error) {

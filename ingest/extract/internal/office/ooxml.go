@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	zipMagic = "PK\x03\x04"
+	zipMagic  = "PK\x03\x04"
+	zipNameAt = 30 // the name of the first part
 
 	maxParts = 10_000
 	maxXML   = 32 << 20 // bytes, of all parts that are read
