@@ -116,9 +116,6 @@ func (f *File) Stream(name string) ([]byte, error) {
 	if e.size == 0 {
 		return nil, nil
 	}
-	if e.size > uint64(len(f.body)) {
-		return nil, fmt.Errorf("%w: stream %.32q is said to have %d bytes, the file has %d", ErrFormat, name, e.size, len(f.body))
-	}
 	var data []byte
 	var err error
 	if e.size < miniCutoff {
