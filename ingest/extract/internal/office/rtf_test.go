@@ -12,7 +12,7 @@ const rtfFile = `{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fnil\fcharset0 Times
 \pard\s5 A title\par
 \pard\s1 Chapter\line one\par
 \pard Plain {\b bold} caf\'e9,\tab \ldblquote quoted\rdblquote  2\_3 a\~b x\-y \{z\}\\\par
-\pard{\f1 \'ca\'e0\'ec\'ed\'e8} {\f2 \'83\'4c\'83L} {\uc1\u1046?\u-10187?\u-8936?} {\uc2\u233\'65\'65}{\uc0\u233 }{\deleted gone}\par
+\pard{\f1 \'ca\'e0\'ec\'ed\'e8} {\f2 \'83\'4c\'83L} {\uc1\u1046?\u-10187?\u-8936?} {\uc2\u233\'65\'65}{\uc0\u233 }{\u233}x{\deleted gone}\par
 \pard{\field{\*\fldinst HYPERLINK "http://h/"}{\fldrslt shown}}{\pict\bin3 }}{} {\*\bkmkstart mark}text{\footnote\pard A note.\par} more\par
 {\listtext 1.\tab}\ls1 first\par{\pntext 2.}second\par
 \trowd\pard\intbl Name\cell a|b\cell\row
@@ -21,7 +21,7 @@ const rtfFile = `{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fnil\fcharset0 Times
 the table{\upr{narrow}{\*\ud{ wide}}}
 }trailing`
 
-const rtfText = "# A title\n\n# Chapter one\n\nPlain bold café, “quoted” 2-3 a b xy {z}\\\n\nКамни キキ Ж𝔘 éé\n\nshown text more\n\n" +
+const rtfText = "# A title\n\n# Chapter one\n\nPlain bold café, “quoted” 2-3 a b xy {z}\\\n\nКамни キキ Ж𝔘 éééx\n\nshown text more\n\n" +
 	"- first\n- second\n\n| Name | a\\|b |\n|---|---|\n|  | two lines |\n\nIn a box\n\nAfter\n\nthe table wide\n\nA note."
 
 func TestRichTextKeepsWhatItShows(t *testing.T) {

@@ -23,8 +23,6 @@ const (
 	storyNotes = 1
 	storyEnds  = 5 // endnotes
 	storyBoxes = 6 // text boxes
-
-	maxWordText = 64 << 20 // characters, of all stories
 )
 
 // Tables of a document by their number in FibRgFcLcb97.
@@ -92,12 +90,8 @@ func (w *wordFile) open(f *cfb.File, flags int) error {
 	w.table = table
 	var total int64
 	for i := range w.stories {
-		n := w.main.u32(fibLongs + 4*(3+i)) // ccpText is the fourth
-		if n > maxWordText {
-			return fmt.Errorf("%w: doc: a part of %d characters", ErrFormat, n)
-		}
-		w.stories[i] = int64(n)
-		total += int64(n)
+		w.stories[i] = int64(w.main.u32(fibLongs + 4*(3+i))) // ccpText is the fourth
+		total += w.stories[i]
 	}
 	clx, err := w.tableNumber(tablePieces)
 	if err != nil {

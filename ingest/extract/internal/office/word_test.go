@@ -7,6 +7,13 @@ import (
 	"arborist/internal/arbtest/ole"
 )
 
+// modifiers are some of each length that a reader must step over.
+var modifiers = ole.Join(
+	ole.U16(0x2403), []byte{1}, ole.U16(0x840f, 720), ole.U16(0x6424), ole.U32(1), ole.U16(0xf000), []byte{1, 2, 3},
+	ole.U16(0xc60d), []byte{2, 0, 0}, ole.U16(0xd608, 3), []byte{1, 2},
+	ole.U16(0xc615), []byte{255, 1, 9, 9, 9, 9, 2, 9, 9, 9, 9, 9, 9},
+)
+
 // wordDoc has of everything a little: what is shown of it is wordText.
 var wordDoc = ole.Doc{
 	Title:  "Stones",
@@ -17,7 +24,7 @@ var wordDoc = ole.Doc{
 		{Text: "One\ttwo\x0bthree café \u0093quoted\u0094\r"},
 		{Text: "\x13 HYPERLINK \"http://h/\" \x14see \x13 PAGE \x14seven\x15 there\x15, 2\x1e3\x01\x02 𝔘\r"},
 		{Text: "gone\r"}, {Text: "kept\r"},
-		{Text: "first\r", Options: ole.Item}, {Text: "second\r", Options: ole.Item},
+		{Text: "first\r", Options: ole.Join(modifiers, ole.Item)}, {Text: "second\r", Options: ole.Item},
 		{Text: "Name\a", Options: ole.InTable}, {Text: "a|b\a", Options: ole.InTable}, {Text: "\a", Options: ole.RowEnd},
 		{Text: "\a", Options: ole.InTable}, {Text: "two\r", Options: ole.InTable}, {Text: "lines\a", Options: ole.InTable}, {Text: "\a", Options: ole.RowEnd},
 		{Text: "After the table\r"},
@@ -88,7 +95,7 @@ func TestHostileTextDocumentsAreRefused(t *testing.T) {
 		"pieces that run backwards":   {with(func(d *ole.Doc) { d.Pieces = ole.Join(ole.U32(0, 10, 5), piece(textAt), piece(textAt)) }), ErrFormat},
 		"a piece outside":             {with(func(d *ole.Doc) { d.Pieces = ole.Join(ole.U32(0, 10), piece(1<<29)) }), ErrFormat},
 		"a piece of 2^32 characters":  {with(func(d *ole.Doc) { d.Pieces = ole.Join(ole.U32(0, 1<<32-1), piece(textAt)) }), ErrFormat},
-		"pieces that begin late":      {with(func(d *ole.Doc) { d.Pieces = ole.Join(ole.U32(5, 10), piece(textAt)) }), ErrFormat},
+		"pieces that begin late":      {with(func(d *ole.Doc) { d.Pieces = ole.Join(ole.U32(5, 400), piece(textAt|1<<30)) }), ErrFormat},
 		"pieces for too little":       {with(func(d *ole.Doc) { d.Pieces = ole.Join(ole.U32(0, 10), piece(textAt)) }), ErrFormat},
 		"no pieces":                   {with(func(d *ole.Doc) { d.Pieces = []byte{} }), ErrFormat},
 		"2^32 characters":             {with(func(d *ole.Doc) { d.Stories[3] = 1<<32 - 1 }), ErrFormat},

@@ -114,14 +114,17 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		"a small stream that begins nowhere":  put(entry(2, 116), 1<<30),
 		"a mini stream that begins elsewhere": put(entry(0, 116), 1<<30),
 	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		f, err := Open(file)
 		for _, s := range []string{"a", "b"} {
 			if err == nil {
 				_, err = f.Stream(s)
 			}
 		}
-		if !errors.Is(err, ErrFormat) {
-			t.Errorf("%s: %v", name, err)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrFormat) || used > 1<<20 {
+			t.Errorf("%s: %v, %d bytes", name, err, used)
 		}
 	}
 }
