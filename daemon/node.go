@@ -55,6 +55,8 @@ type Node struct {
 	indexer  *indexer
 	attached *attachments
 
+	headProblems []string // of own corpora, when the home was opened
+
 	witnesses []*proof.Cosigner // of config.toml
 	witnessMu sync.Mutex        // held while the witness key is made
 
@@ -125,7 +127,7 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 	}
 	n.shared.Corpora().KeepHeads(headFiles{home: n.home, peerID: n.id})
 	// What is wrong with one, status and check say, and so does each append.
-	if _, err = n.reconcileHeads(ctx); err != nil {
+	if n.headProblems, err = n.reconcileHeads(ctx); err != nil {
 		return nil, err
 	}
 	if err = n.startWitnessing(ctx); err != nil {

@@ -29,11 +29,7 @@ func Serve(ctx context.Context, opts Options, ready func(*Node)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
-	problems, err := n.reconcileHeads(ctx)
-	if err != nil {
-		return err
-	}
-	for _, problem := range problems {
+	for _, problem := range n.headProblems {
 		n.log.Error(problem)
 	}
 	l, err := listenSocket(opts.Home.Socket())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -53,6 +54,29 @@ func serve(t *testing.T, home Home) (c *api.Client, stop func() error) {
 		}
 	})
 	return c, stop
+}
+
+func TestADaemonSaysOnceWhichCorporaTakeNothing(t *testing.T) {
+	home, docs := newHome(t), t.TempDir()
+	writeFile(t, filepath.Join(docs, "page.md"), "# Page\n\nGranite.")
+	n, err := Open(t.Context(), Options{Home: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = n.Add(t.Context(), api.AddRequest{Paths: []string{docs}}, nil)
+	if err := errors.Join(err, n.Close()); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, home.CorpusHead(MainCorpus), "no head\n")
+	var said strings.Builder
+	ctx, cancel := context.WithCancel(t.Context())
+	opts := Options{Home: home, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Log: slog.New(slog.NewTextHandler(&said, nil))}
+	if err := Serve(ctx, opts, func(*Node) { cancel() }); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(said.String(), "corpus main takes no documents"); got != 1 {
+		t.Errorf("it was said %d times: %s", got, &said)
+	}
 }
 
 func TestCallsMeanTheSameOverTheSocket(t *testing.T) {
