@@ -24,7 +24,7 @@ func (b *bench) idle() error {
 		row("  against Kubo", "not measured: KUBO is not set", "")
 		return nil
 	}
-	other, err := b.newKubo("idle.kubo")
+	other, err := b.newKubo("idle.kubo", false)
 	if err != nil {
 		return err
 	}

@@ -47,8 +47,15 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{ctx: ctx, dir: dir, program: env("ARBORIST", "bin/arborist"), kubo: os.Getenv("KUBO"),
-		docs: number("DOCS", 20_000), large: number("MIB", 512), peers: number("PEERS", 500)}
+	b := &bench{ctx: ctx, dir: dir, docs: number("DOCS", 20_000), large: number("MIB", 512), peers: number("PEERS", 500)}
+	if b.program, err = installed(dir, env("ARBORIST", "bin/arborist")); err != nil {
+		return err
+	}
+	if kubo := os.Getenv("KUBO"); kubo != "" {
+		if b.kubo, err = installed(dir, kubo); err != nil {
+			return err
+		}
+	}
 	rows := []struct {
 		name string
 		run  func() error

@@ -3,14 +3,18 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A process is a daemon under measurement.
@@ -88,6 +92,24 @@ func (p *process) memory(field string) int64 {
 		}
 	}
 	return 0
+}
+
+// installed copies a program into a folder and has the system forget what it keeps of
+// the file, so that it is read from the disk as after a start of the machine. What a
+// linker has just written lies in the page cache in pieces of 2 MiB, which are mapped
+// whole: 12 MiB more of our program.
+func installed(dir, program string) (path string, err error) {
+	content, err := os.ReadFile(program)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, filepath.Base(program))
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(content)
+	return path, errors.Join(err, f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED), f.Close())
 }
 
 // output runs a command to its end.

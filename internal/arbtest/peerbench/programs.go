@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 )
@@ -104,7 +105,9 @@ type kubo struct {
 	*process
 }
 
-func (b *bench) newKubo(name string) (*kubo, error) {
+// newKubo makes a repository and starts its daemon. Synced has each block on the disk
+// before it counts as stored, as a document of ours is; Kubo leaves that out by itself.
+func (b *bench) newKubo(name string, synced bool) (*kubo, error) {
 	k := &kubo{b: b, env: []string{"IPFS_PATH=" + filepath.Join(b.dir, name), "IPFS_TELEMETRY=off"}}
 	for _, args := range [][]string{
 		{"init", "--empty-repo"},
@@ -125,7 +128,26 @@ func (b *bench) newKubo(name string) (*kubo, error) {
 			return nil, err
 		}
 	}
+	if synced {
+		if err := k.sync(); err != nil {
+			return nil, err
+		}
+	}
 	return k, k.start()
+}
+
+// sync sets that blocks are on the disk before they count as stored.
+func (k *kubo) sync() error {
+	spec, err := k.run("config", "Datastore.Spec")
+	if err != nil {
+		return err
+	}
+	synced := strings.Replace(spec, `"sync": false`, `"sync": true`, 1)
+	if synced == spec {
+		return fmt.Errorf("the datastore of %s cannot be synced: %s", k.b.kubo, spec)
+	}
+	_, err = k.run("config", "--json", "Datastore.Spec", synced)
+	return err
 }
 
 func (k *kubo) start() (err error) {

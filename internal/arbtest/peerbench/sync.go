@@ -13,13 +13,14 @@ type fetched struct {
 }
 
 // kuboFetch has a second Kubo fetch and pin what the first one has of a folder.
-func (b *bench) kuboFetch(dir string) (f fetched, err error) {
-	from, err := b.newKubo(filepath.Base(dir) + ".kubo1")
+func (b *bench) kuboFetch(dir string, synced bool) (f fetched, err error) {
+	name := fmt.Sprintf("%s.kubo-%t", filepath.Base(dir), synced)
+	from, err := b.newKubo(name+".from", false)
 	if err != nil {
 		return f, err
 	}
 	defer from.stop()
-	to, err := b.newKubo(filepath.Base(dir) + ".kubo2")
+	to, err := b.newKubo(name+".to", synced)
 	if err != nil {
 		return f, err
 	}
@@ -45,12 +46,19 @@ func (b *bench) kuboFetch(dir string) (f fetched, err error) {
 // compare fetches a folder with both programs and returns our two nodes, which run.
 func (b *bench) compare(what, dir string, n int, bytes int64, rate, cpu string) (from, to *node, err error) {
 	mb := float64(bytes) / 1e6
-	var k fetched
+	var k, synced fetched
 	if b.kubo != "" {
-		if k, err = b.kuboFetch(dir); err != nil {
+		if k, err = b.kuboFetch(dir, false); err != nil {
 			return nil, nil, err
 		}
-		row(what+", Kubo", fmt.Sprintf("%.1f s: %.0f files/s, %.0f MB/s; CPU %.1f + %.1f s", k.took, float64(n)/k.took, mb/k.took, k.server, k.client), "served + fetching")
+		if synced, err = b.kuboFetch(dir, true); err != nil {
+			return nil, nil, err
+		}
+		said := func(k fetched) string {
+			return fmt.Sprintf("%.1f s: %.0f files/s, %.0f MB/s; CPU %.1f + %.1f s", k.took, float64(n)/k.took, mb/k.took, k.server, k.client)
+		}
+		row(what+", Kubo", said(k), "served + fetching")
+		row("  Kubo that syncs its blocks to the disk", said(synced), "")
 	}
 	if from, err = b.newNode(filepath.Base(dir) + ".from"); err != nil {
 		return nil, nil, err
@@ -73,7 +81,7 @@ func (b *bench) compare(what, dir string, n int, bytes int64, rate, cpu string) 
 	row("  searchable / durable", fmt.Sprintf("%.2f x (%.1f s)", took/durable, took), "<= 2 x")
 	row("  served side, peak memory", fmt.Sprintf("%d MiB", s.serverPeak>>20), "")
 	if b.kubo != "" {
-		row("  rate / Kubo's", fmt.Sprintf("%.2f x", k.took/durable), rate)
+		row("  rate / Kubo's", fmt.Sprintf("%.2f x; %.2f x that of one that syncs", k.took/durable, synced.took/durable), rate)
 		row("  served side CPU / Kubo's", fmt.Sprintf("%.2f x", s.serverCPU/k.server), cpu)
 	}
 	return from, to, nil
