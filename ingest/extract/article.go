@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	articleExtractor = "html-article/1"
-	bodyExtractor    = "html-body/1"
+	articleExtractor = "html-article/2"
+	bodyExtractor    = "html-body/2"
 )
 
 // When the extractor's article is not believed and the body is taken. All are
@@ -160,7 +160,7 @@ func hasHeading(article *html.Node, heading string) bool {
 		switch n.DataAtom {
 		case atom.H1, atom.H2, atom.H3:
 			if textOf(n, 4096) == heading {
-				rename(n, atom.H1)
+				n.DataAtom, n.Data = atom.H1, atom.H1.String()
 				return true
 			}
 		}

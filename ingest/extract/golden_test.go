@@ -54,7 +54,6 @@ func TestExtractorNamesStandForTheirLibraries(t *testing.T) {
 	}
 	for _, want := range []string{
 		"codeberg.org/readeck/go-readability/v2 v2.1.3\n",
-		"github.com/JohannesKaufmann/html-to-markdown/v2 v2.5.2\n",
 		"golang.org/x/net v0.62.0",
 		"github.com/gogs/chardet v0.0.0-20211120154057-b7413eaefb8f",
 	} {

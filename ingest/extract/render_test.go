@@ -38,9 +38,8 @@ func TestMarkdownOfSmallThings(t *testing.T) {
 		"&gt; not a quote":                                       `\> not a quote`,
 		"<pre>a &lt;b&gt; __c__</pre>":                           "```\na <b> __c__\n```",
 		"snake_case and a__b_c":                                  "snake_case and a__b_c",
-		"_private and dunder__ and __init__":                     `\_private and dunder\__ and \_\_init\__`,
+		"_private and dunder__ and __init__":                     `\_private and dunder\_\_ and \_\_init\_\_`,
 		"2 * 3 * 4":                                              "2 * 3 * 4",
-		"icons \uf002\uf8f0\uf8f2 go":                            "icons go",
 		"<a href='x.html'>in</a> <a href='#y'>it</a>":            "in it",
 		"<a href='HTTPS://h/x'>out</a>":                          "[out](https://h/x)",
 		"<a href='https://h/'><img src=x></a>end":                "end",
@@ -55,59 +54,6 @@ func TestMarkdownOfSmallThings(t *testing.T) {
 	} {
 		if got := render(t, page); got != want {
 			t.Errorf("%s\n got %q\nwant %q", page, got, want)
-		}
-	}
-}
-
-func TestTablesThatAreMostlyPaddingBecomeBlocks(t *testing.T) {
-	for name, page := range map[string]string{
-		"sparse":   "<table><tr>" + strings.Repeat("<td>a", 300) + strings.Repeat("<tr><td>a", 300) + "</table>",
-		"colspans": "<table>" + strings.Repeat("<tr>"+strings.Repeat("<td colspan=100>a", 5), 100) + "</table>",
-		"rowspans": "<table>" + strings.Repeat("<tr><td rowspan=100>a<td>b", 150) + "</table>",
-	} {
-		doc := parsed(t, page)
-		prepare(doc, true)
-		if first(doc, atom.Table) != nil || first(doc, atom.Td) != nil {
-			t.Errorf("%s: still a table", name)
-		}
-	}
-	doc := parsed(t, "<table>"+strings.Repeat("<tr>"+strings.Repeat("<td>a", 20), 500)+"</table>")
-	if prepare(doc, true); first(doc, atom.Table) == nil {
-		t.Error("a large table in order is no longer one")
-	}
-}
-
-func TestNestingIsCut(t *testing.T) {
-	doc := parsed(t, strings.Repeat("<ul><li>", 60)+"x"+strings.Repeat("<blockquote>", 60)+"y")
-	prepare(doc, true)
-	deepest := 0
-	for n := range doc.Descendants() {
-		deepest = max(deepest, nestDepth(n))
-	}
-	if deepest != maxNest {
-		t.Errorf("%d deep, want %d", deepest, maxNest)
-	}
-	if got := render(t, strings.Repeat("<ul><li>", 60)+"x"); !strings.Contains(got, "x") {
-		t.Errorf("the text is lost: %q", got)
-	}
-}
-
-func TestRenderedSizeIsAnUpperEstimate(t *testing.T) {
-	for _, page := range []string{
-		strings.Repeat("<blockquote>", 10) + "<pre>" + strings.Repeat("a\n", 500),
-		strings.Repeat("<ul><li>", 10) + strings.Repeat("a<br>", 500),
-		"<p>" + strings.Repeat("<a href=http://h/"+strings.Repeat("x", 100)+" title=tt>a</a> ", 100),
-		"<table>" + strings.Repeat("<tr><td>a<td>b<td>c", 100),
-		strings.Repeat("<h6>a</h6><hr>", 100),
-	} {
-		c := startClock(t.Context(), time.Minute)
-		body := first(parsed(t, page), atom.Body)
-		prepare(body, true)
-		limit := renderedSize(body, 0)
-		text, err := toMarkdown(c, body, true, 1<<20)
-		c.stop()
-		if err != nil || len(text) > limit {
-			t.Errorf("%.40q: %d bytes, the estimate was %d, %v", page, len(text), limit, err)
 		}
 	}
 }

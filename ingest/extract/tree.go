@@ -189,16 +189,6 @@ func hasAttribute(n *html.Node, key string) bool {
 	return false
 }
 
-func setAttribute(n *html.Node, key, val string) {
-	for i := range n.Attr {
-		if n.Attr[i].Key == key && n.Attr[i].Namespace == "" {
-			n.Attr[i].Val = val
-			return
-		}
-	}
-	n.Attr = append(n.Attr, html.Attribute{Key: key, Val: val})
-}
-
 // textOf returns the text of n on one line, at most about limit bytes of it.
 func textOf(n *html.Node, limit int) string {
 	var text []byte
