@@ -86,6 +86,8 @@ func explanations() []explanation {
 		{peer.ErrNotListed, api.CodeNotFound, "see the lists: arborist peer deny"},
 		{peer.ErrAmbiguous, api.CodeUsage, "list them: arborist peer corpora SOURCE"},
 		{peer.ErrNoCorpus, api.CodeNotFound, "list what it serves: arborist peer corpora SOURCE"},
+		{peer.ErrTreeDocuments, api.CodeNotFound, "take the whole corpus: arborist peer sync SOURCE CORPUS, then arborist cat ROOT; or ask its publisher for arborist publish --documents"},
+		{peer.ErrTreeProofs, api.CodeNotFound, "ask a node: arborist peer prove PEER ROOT CHUNK; or take the corpus and prove it here: arborist peer sync SOURCE CORPUS, then arborist prove ROOT CHUNK"},
 		{peer.ErrMissing, api.CodeNotFound, "list what it serves: arborist peer corpora SOURCE"},
 		{peer.ErrOwn, api.CodeUsage, "it is here already: arborist corpus list"},
 		{peer.ErrTarget, api.CodeUsage, ""},

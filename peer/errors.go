@@ -54,6 +54,10 @@ var (
 	ErrNoService = errors.New("the peer serves no corpora (it does not speak " + string(ProtocolID) + ")")
 	// ErrNoAnswers: the peer's owner has not told it to answer queries.
 	ErrNoAnswers = errors.New("it answers no queries")
+	// ErrTreeDocuments: what may be missing in a source that is no node.
+	ErrTreeDocuments = errors.New("a published tree gives single documents only where it was published with --documents")
+	// ErrTreeProofs: what is missing in a source that is no node.
+	ErrTreeProofs = errors.New("a published tree has no proofs, nodes and their HTTP addresses have them")
 	// ErrAmbiguous: a corpus name stands for several corpora.
 	ErrAmbiguous = errors.New("several corpora have this name: use the origin, PEER/NAME")
 	// ErrNoCorpus: the source serves no corpus of that name.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"arborist/document"
 	"arborist/proof"
@@ -45,6 +46,9 @@ func (p *Peer) Get(ctx context.Context, from, corpusName string, root document.R
 		origin = id.String()
 		return src.fail(ctx, res, err)
 	})
+	if errors.Is(err, ErrMissing) && mayBeTree(from) {
+		err = fmt.Errorf("%w; %w", err, ErrTreeDocuments)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("get %s: %w", root, err)
 	}
@@ -107,8 +111,8 @@ func (p *Peer) Prove(ctx context.Context, from, corpusName string, root document
 		found, err = p.proofFrom(ctx, src, id, root, chunk)
 		return err
 	})
-	if errors.Is(err, ErrMissing) {
-		err = fmt.Errorf("%w; a published tree has no proofs, nodes and their HTTP addresses have them", err)
+	if errors.Is(err, ErrMissing) && mayBeTree(from) {
+		err = fmt.Errorf("%w; %w", err, ErrTreeProofs)
 	}
 	if err != nil {
 		return RemoteProof{}, fmt.Errorf("prove chunk %d of %s: %w", chunk, root, err)
@@ -150,6 +154,11 @@ func (p *Peer) proofFrom(ctx context.Context, src *source, id CorpusID, root doc
 		return found, src.fail(ctx, res, fmt.Errorf("%w: it proves chunk %d in %s", ErrTampered, found.Claim.Chunk, found.Claim.Origin))
 	}
 	return found, nil
+}
+
+// mayBeTree reports whether a source can be a published tree, which is not a node.
+func mayBeTree(from string) bool {
+	return strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://") || strings.HasPrefix(from, folderPrefix)
 }
 
 // An asker asks a corpus of a source for something.
