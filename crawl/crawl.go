@@ -104,9 +104,12 @@ type Config struct {
 	// "": none is read. It is read once the seed has come.
 	FromSitemap string
 
-	// Documents fetches links to document files that can be read, as far as
-	// their name tells. They are left out otherwise.
+	// Documents fetches links to document files. They are left out otherwise.
 	Documents bool
+
+	// Extract makes text of what was fetched; nil: extract.Extract, which reads no
+	// PDF files.
+	Extract ingest.ExtractFunc
 
 	// Embedder, if not nil, keeps the crawl to its subject: the links of a page
 	// are followed only where the cosine between its vector and that of the

@@ -25,22 +25,17 @@ func (c *Crawler) leaveOut(kind string, seed bool) string {
 	switch {
 	case kind == "":
 		return ""
-	case !readable(kind):
-		return "a document file of a kind that cannot be read: " + kind
 	case !seed && !c.cfg.Documents:
 		return reasonDocument
 	}
 	return ""
 }
 
-// readable reports whether package extract makes text of a kind of document.
-func readable(kind string) bool { return kind == "txt" || kind == "md" || isOffice(kind) }
-
-// isOffice reports whether files of a kind are read whatever the server says
+// isBinary reports whether files of a kind are read whatever the server says
 // that they are: to many servers they are just bytes.
-func isOffice(kind string) bool {
+func isBinary(kind string) bool {
 	switch kind {
-	case "docx", "xlsx", "pptx", "doc", "xls", "ppt", "rtf":
+	case "docx", "xlsx", "pptx", "doc", "xls", "ppt", "rtf", "pdf":
 		return true
 	}
 	return false

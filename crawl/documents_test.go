@@ -1,15 +1,14 @@
 package crawl
 
 import (
-	"errors"
 	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"arborist/ingest/extract"
 	"arborist/internal/arbtest/ole"
 	"arborist/internal/arbtest/ooxml"
+	"arborist/internal/arbtest/pdftest"
 	"arborist/internal/arbtest/site"
 )
 
@@ -26,15 +25,15 @@ func TestDocumentFilesAreKnownByTheirPath(t *testing.T) {
 	}
 }
 
-// What counts as readable is what package extract makes text of.
-func TestReadableDocumentsAreThoseThatAreExtracted(t *testing.T) {
+func TestEveryKindOfDocumentIsExtracted(t *testing.T) {
+	text := pdftest.Extract(t)
 	for kind, document := range map[string]struct{ contentType, body string }{
-		"txt": {"text/plain", "text"}, "md": {"text/markdown", "# Text"}, "pdf": {"application/pdf", "%PDF-1.7"}, "rtf": {"application/rtf", "{\\rtf1 text}"},
-		"doc": {"application/msword", letter}, "docx": {"application/octet-stream", report}, "png": {"image/png", "\x89PNG"},
+		"txt": {"text/plain", "text"}, "md": {"text/markdown", "# Text"}, "pdf": {"application/octet-stream", paper}, "rtf": {"application/rtf", "{\\rtf1 text}"},
+		"doc": {"application/msword", letter}, "docx": {"application/octet-stream", report},
 	} {
-		_, err := extract.Extract(t.Context(), document.contentType, "http://h/a."+kind, []byte(document.body))
-		if readable(kind) != (err == nil) || err != nil && !errors.Is(err, extract.ErrUnsupported) {
-			t.Errorf("%s: readable %v, but extracting it says %v", kind, readable(kind), err)
+		_, err := text(t.Context(), document.contentType, "http://h/a."+kind, []byte(document.body))
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
 		}
 	}
 }
@@ -45,13 +44,16 @@ var report = string(ooxml.Docx("<w:p><w:r><w:t>The text of the report.</w:t></w:
 // letter is one of an older such program.
 var letter = string(ole.Doc{Paragraphs: []ole.Paragraph{{Text: "The text of the letter.\r"}}}.File())
 
+// paper is a PDF file.
+var paper = string(pdftest.File("A paper", "The text of the paper."))
+
 // library links to documents, from the first page and from a deeper one.
 func library() *site.Site {
 	return site.New(map[string]site.Page{
 		"/":            site.Links("home", "/shelf", "/a.pdf", "/b.txt", "https://www.facebook.com/us", "https://elsewhere.example/", "https://notfacebook.com/"),
 		"/shelf":       site.Links("shelf", "/deep.md", "/b.txt", "/moved", "/lost.txt", "/report.docx", "/letter.doc"),
 		"/moved":       {To: "/landed.txt"},
-		"/a.pdf":       {Type: "application/pdf", Body: "%PDF-1.7"},
+		"/a.pdf":       {Type: "application/octet-stream", Body: paper},
 		"/b.txt":       {Type: "text/plain", Body: "The text of b."},
 		"/deep.md":     {Type: "text/markdown", Body: "# Deep\n\nThe text of deep.\n"},
 		"/report.docx": {Type: "application/octet-stream", Body: report},
@@ -70,8 +72,7 @@ func TestDocumentsAreLeftOutUnlessAskedFor(t *testing.T) {
 	for _, r := range got.report.Refused {
 		reasons[r.URL[strings.LastIndexByte(r.URL, '/'):]] = r.Reason
 	}
-	unread := "a document file of a kind that cannot be read: pdf"
-	if want := map[string]string{"/a.pdf": unread, "/b.txt": reasonDocument, "/deep.md": reasonDocument, "/lost.txt": reasonDocument, "/landed.txt": reasonDocument, "/report.docx": reasonDocument, "/letter.doc": reasonDocument}; !maps.Equal(reasons, want) {
+	if want := map[string]string{"/a.pdf": reasonDocument, "/b.txt": reasonDocument, "/deep.md": reasonDocument, "/lost.txt": reasonDocument, "/landed.txt": reasonDocument, "/report.docx": reasonDocument, "/letter.doc": reasonDocument}; !maps.Equal(reasons, want) {
 		t.Errorf("refused %v", reasons)
 	}
 	if r := got.report; !maps.Equal(r.Documents, map[string]int{"pdf": 1, "txt": 3, "md": 1, "docx": 1, "doc": 1}) || r.DocumentPages != 0 || r.OffSite != 3 || r.Social != 1 {
@@ -83,16 +84,16 @@ func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
 	s := library()
 	base := s.Start(t)
 	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
-	cfg := Config{Seed: base + "/", Depth: 2, Documents: true}
+	cfg := Config{Seed: base + "/", Depth: 2, Documents: true, Extract: pdftest.Extract(t)}
 	r, stored, err := into(t, t.Context(), p, cfg)
-	if err != nil || stored.Documents != 7 {
+	if err != nil || stored.Documents != 8 {
 		t.Fatalf("%+v, %+v, %v", r, stored, err)
 	}
-	equal(t, "documents", currentURIs(t, p), []string{"/", "/b.txt", "/deep.md", "/landed.txt", "/letter.doc", "/report.docx", "/shelf"})
-	if s.Count("/a.pdf") != 0 || !maps.Equal(r.Documents, map[string]int{"pdf": 1, "txt": 3, "md": 1, "docx": 1, "doc": 1}) || r.DocumentPages != 5 {
+	equal(t, "documents", currentURIs(t, p), []string{"/", "/a.pdf", "/b.txt", "/deep.md", "/landed.txt", "/letter.doc", "/report.docx", "/shelf"})
+	if !maps.Equal(r.Documents, map[string]int{"pdf": 1, "txt": 3, "md": 1, "docx": 1, "doc": 1}) || r.DocumentPages != 6 {
 		t.Errorf("%+v", r)
 	}
-	for path, parent := range map[string]string{"/b.txt": "/", "/deep.md": "/shelf", "/landed.txt": "/shelf", "/report.docx": "/shelf", "/letter.doc": "/shelf", "/shelf": "", "/": ""} {
+	for path, parent := range map[string]string{"/a.pdf": "/", "/b.txt": "/", "/deep.md": "/shelf", "/landed.txt": "/shelf", "/report.docx": "/shelf", "/letter.doc": "/shelf", "/shelf": "", "/": ""} {
 		about, err := p.About(t.Context(), base+path)
 		if want := map[bool]string{true: base + parent}[parent != ""]; err != nil || about.Parent != want {
 			t.Errorf("%s was found on %q, want %q, %v", path, about.Parent, want, err)
@@ -101,11 +102,11 @@ func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
 	// A resumed crawl that has nothing to do says the same of the whole.
 	cfg.Resume = true
 	again, _, err := into(t, t.Context(), p, cfg)
-	if err != nil || !maps.Equal(again.Documents, r.Documents) || again.DocumentPages != 5 {
+	if err != nil || !maps.Equal(again.Documents, r.Documents) || again.DocumentPages != 6 {
 		t.Errorf("%+v, %v", again, err)
 	}
-	counts, err := p.Recheck(t.Context(), RecheckConfig{Crawl: Config{Fast: true, AllowNets: loopback}})
-	if err != nil || counts[Fresh] != 7 {
+	counts, err := p.Recheck(t.Context(), RecheckConfig{Crawl: Config{Fast: true, AllowNets: loopback, Extract: cfg.Extract}})
+	if err != nil || counts[Fresh] != 8 {
 		t.Errorf("looked at again: %v, %v", counts, err)
 	}
 	c, err := New(Config{Seed: base + "/", Store: p, AllowNets: loopback}, nil)
@@ -122,7 +123,7 @@ func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
 			files = append(files, strings.TrimPrefix(f.URL, base)+" on "+strings.TrimPrefix(f.FoundOn, base))
 		}
 	}
-	equal(t, "files", files, []string{"/b.txt on /", "/deep.md on /shelf", "/landed.txt on /shelf", "/letter.doc on /shelf", "/report.docx on /shelf"})
+	equal(t, "files", files, []string{"/a.pdf on /", "/b.txt on /", "/deep.md on /shelf", "/landed.txt on /shelf", "/letter.doc on /shelf", "/report.docx on /shelf"})
 	if audit.Totals.Documents != 7 {
 		t.Errorf("%+v", audit.Documents)
 	}
@@ -157,8 +158,8 @@ func TestASeedMayBeADocument(t *testing.T) {
 	if got := fast(t, s, "/alone.txt", 1); got.err != nil || got.report.Pages != 1 || len(got.report.Documents) != 0 {
 		t.Errorf("%+v, %v", got.report, got.err)
 	}
-	if got := fast(t, s, "/a.pdf", 1); !errors.Is(got.err, ErrSeedNotPage) || s.Count("/a.pdf") != 0 {
-		t.Errorf("%v", got.err)
+	if got := fast(t, s, "/a.pdf", 1); got.err != nil || got.report.Pages != 1 {
+		t.Errorf("%+v, %v", got.report, got.err)
 	}
 }
 

@@ -68,7 +68,7 @@ func (g *gate) fetch(turn, ctx context.Context, req fetch.Request) (fetch.Respon
 	case <-turn.Done():
 		return fetch.Response{}, turn.Err()
 	}
-	req.AnyType = req.AnyType || isOffice(g.names.kind(u))
+	req.AnyType = req.AnyType || isBinary(g.names.kind(u))
 	if g.documents {
 		req.Document = extract.BeginsDocument
 	}

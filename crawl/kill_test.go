@@ -20,6 +20,7 @@ import (
 	"arborist/crawl/internal/frontier"
 	"arborist/ingest"
 	"arborist/ingest/extract"
+	"arborist/internal/arbtest/pdftest"
 	"arborist/internal/arbtest/site"
 )
 
@@ -28,6 +29,7 @@ import (
 const childEnv = "ARBORIST_TEST_CRAWL"
 
 func TestMain(m *testing.M) {
+	pdftest.Serve()
 	if args := os.Getenv(childEnv); args != "" {
 		if err := child(strings.Split(args, "|")); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -167,7 +167,7 @@ func (l *looking) whole(ctx context.Context, resp fetch.Response, err error) err
 
 // content compares what a page says now with what is stored.
 func (l *looking) content(ctx context.Context, resp fetch.Response) error {
-	entry, err := entryOf(ctx, rawOf(l.page.URL, resp))
+	entry, err := entryOf(ctx, l.cfg.Crawl.Extract, rawOf(l.page.URL, resp))
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -262,7 +262,7 @@ func (l *looking) put(ctx context.Context, at weburl.URL, resp fetch.Response) e
 		l.say(Gone, "it asks not to be kept (noindex)")
 		return nil
 	}
-	entry, err := entryOf(ctx, rawOf(at.String(), resp))
+	entry, err := entryOf(ctx, l.cfg.Crawl.Extract, rawOf(at.String(), resp))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

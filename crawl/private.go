@@ -116,6 +116,9 @@ func (c *Crawler) Ingest(ctx context.Context, cfg ingest.Config, progress func(i
 	// Counted as a part of the heap, and never written: it takes no memory.
 	unused := make([]byte, headroom)
 	defer runtime.KeepAlive(unused)
+	if cfg.Extract == nil {
+		cfg.Extract = c.cfg.Extract
+	}
 	sink := &collapsing{Private: c.cfg.Store, seen: map[document.Root]struct{}{}}
 	site := pages(func(ctx context.Context, emit func(ingest.Raw) error) error { return c.crawl(ctx, kept, emit) })
 	stored, err := ingest.Run(ctx, site, sink, cfg, progress)
@@ -150,8 +153,9 @@ func (c *Crawler) settle(ctx context.Context, stored ingest.Report) error {
 	ctx = context.WithoutCancel(ctx)
 	var urls []string
 	for _, f := range stored.Failed {
-		// What failed because the run was ending is tried again on resume.
-		if !errors.Is(f.Err, context.Canceled) && !errors.Is(f.Err, context.DeadlineExceeded) {
+		// What failed because the run was ending, or its reader did not start, is
+		// tried again on resume.
+		if !errors.Is(f.Err, context.Canceled) && !errors.Is(f.Err, context.DeadlineExceeded) && !errors.Is(f.Err, ingest.ErrUnavailable) {
 			urls = append(urls, f.URI)
 		}
 	}

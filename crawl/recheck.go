@@ -36,7 +36,7 @@ type RecheckConfig struct {
 	Update bool   // fetch stale pages again and store what changed
 
 	// Crawl says how pages are asked for: its pace, user agent, networks and
-	// fetcher count, nothing else of it does.
+	// fetcher count, and how text is made of them; nothing else of it does.
 	Crawl Config
 
 	// Each, if not nil, is called for each page, never concurrently. What it is
@@ -250,9 +250,9 @@ func (r *recheck) collect(ctx context.Context, found <-chan finding, cancel cont
 }
 
 // entryOf runs a page through the ingest pipeline, up to the store.
-func entryOf(ctx context.Context, raw ingest.Raw) (*document.Entry, error) {
+func entryOf(ctx context.Context, text ingest.ExtractFunc, raw ingest.Raw) (*document.Entry, error) {
 	var sink oneEntry
-	report, err := ingest.Run(ctx, pages(func(_ context.Context, emit func(ingest.Raw) error) error { return emit(raw) }), &sink, ingest.Config{Workers: 1, Batch: 1, Queue: 1}, nil)
+	report, err := ingest.Run(ctx, pages(func(_ context.Context, emit func(ingest.Raw) error) error { return emit(raw) }), &sink, ingest.Config{Workers: 1, Batch: 1, Queue: 1, Extract: text}, nil)
 	switch {
 	case err != nil:
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"arborist/crawl/fetch"
+	"arborist/ingest"
 )
 
 // An Embedder places texts so that those about one thing lie in one direction.
@@ -32,6 +33,7 @@ var (
 // page is about what the seed is about.
 type relevance struct {
 	embedder Embedder
+	extract  ingest.ExtractFunc
 
 	mu   sync.Mutex
 	seed []float32 // of the seed's page, once that has come
@@ -41,7 +43,7 @@ type relevance struct {
 // where it is the seed's. A page without text is related to nothing. Errors wrap
 // ErrEmbedder, but for the context's and, for the seed, errNoText.
 func (g *relevance) judge(ctx context.Context, page fetch.Response, seed bool) (related bool, vector []float32, err error) {
-	entry, err := entryOf(ctx, rawOf(page.URL, page))
+	entry, err := entryOf(ctx, g.extract, rawOf(page.URL, page))
 	switch {
 	case ctx.Err() != nil:
 		return false, nil, context.Cause(ctx)

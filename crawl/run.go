@@ -88,7 +88,7 @@ func (c *Crawler) crawl(ctx context.Context, kept *crawldb.Crawl, emit func(inge
 		busy:  map[string]int{},
 	}
 	if c.cfg.Embedder != nil {
-		r.relevance = &relevance{embedder: c.cfg.Embedder}
+		r.relevance = &relevance{embedder: c.cfg.Embedder, extract: c.cfg.Extract}
 	}
 	if err := r.open(ctx, kept); err != nil {
 		return err

@@ -113,7 +113,7 @@ func (n *Node) asking(fetcher string, fast bool, rps float64, nets []string) (cf
 	c := n.cfg.Crawl
 	cfg = crawl.Config{
 		Fast: fast, UserAgent: c.UserAgent, Tracking: c.Tracking, RobotsTTL: time.Duration(c.RobotsTTLMinutes) * time.Minute,
-		Fetcher: crawl.FetcherKind(cmp.Or(fetcher, c.Fetcher)), ChromiumPath: c.Chromium,
+		Fetcher: crawl.FetcherKind(cmp.Or(fetcher, c.Fetcher)), ChromiumPath: c.Chromium, Extract: n.extract,
 	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = fetch.UserAgent("", c.Contact)

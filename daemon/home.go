@@ -50,6 +50,9 @@ func (h Home) Private() string { return filepath.Join(string(h), "private") }
 // Attached holds verified copies of the foreign files that queries search too.
 func (h Home) Attached() string { return filepath.Join(string(h), "attached") }
 
+// Cache holds what can be made anew at any time: no backup has it.
+func (h Home) Cache() string { return filepath.Join(string(h), "cache") }
+
 // Quarantine holds what a repair took out.
 func (h Home) Quarantine() string { return filepath.Join(h.Private(), "quarantine") }
 

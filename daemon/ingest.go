@@ -13,6 +13,7 @@ import (
 
 	"arborist/daemon/api"
 	"arborist/ingest"
+	"arborist/ingest/extract"
 	"arborist/ingest/source"
 )
 
@@ -155,12 +156,21 @@ func addSource(path string, req api.AddRequest) (ingest.Source, error) {
 // run runs a source through the pipeline into a sink and reports progress on
 // top of what base counts already.
 func (n *Node) run(ctx context.Context, src ingest.Source, sink ingest.Sink, fn api.ProgressFunc, base api.AddResult) (ingest.Report, error) {
-	report, err := ingest.Run(ctx, src, sink, ingest.Config{}, func(p ingest.Progress) {
+	report, err := ingest.Run(ctx, src, sink, ingest.Config{Extract: n.extract}, func(p ingest.Progress) {
 		if fn != nil {
 			fn(api.Progress{Stage: "store", Done: int64(base.Documents + p.Documents), Bytes: base.Bytes + p.Bytes, Item: p.URI})
 		}
 	})
 	return report, explain(err)
+}
+
+// extract makes text of what was added or fetched.
+func (n *Node) extract(ctx context.Context, contentType, uri string, body []byte) (extract.Text, error) {
+	var e extract.Extractor
+	if n.pdf != nil {
+		e.PDF = n.pdf
+	}
+	return e.Extract(ctx, contentType, uri, body)
 }
 
 func addReport(res *api.AddResult, r ingest.Report) {

@@ -15,11 +15,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"arborist/crawl"
 	"arborist/daemon/api"
+	"arborist/ingest/extract/pdf"
 	"arborist/peer"
 	"arborist/proof"
 	"arborist/shard"
@@ -36,6 +38,8 @@ type Options struct {
 	Listen []string
 	// HTTP overrides the address of plain HTTP, see Config.Peer.HTTP.
 	HTTP string
+	// PDF is the program that reads PDF files, the zero value: they are refused.
+	PDF pdf.Command
 	// Log receives what happens beside the calls. Default: discarded.
 	Log *slog.Logger
 }
@@ -54,6 +58,7 @@ type Node struct {
 	reserve  *reserve
 	indexer  *indexer
 	attached *attachments
+	pdf      *pdf.Reader // nil: PDF files are refused
 
 	headProblems []string // of own corpora, when the home was opened
 
@@ -100,6 +105,9 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 		return nil, explain(err)
 	}
 	n := &Node{home: opts.Home, cfg: cfg, listen: opts.Listen, log: opts.Log}
+	if opts.PDF.Path != "" {
+		n.pdf = pdf.NewReader(pdf.Config{Command: opts.PDF, Cache: filepath.Join(opts.Home.Cache(), "pdf")})
+	}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -174,6 +182,9 @@ func (n *Node) Close() error {
 	defer n.netMu.Unlock()
 	var errs []error
 	n.stopIndexing()
+	if n.pdf != nil {
+		n.pdf.Close()
+	}
 	if n.stopGuard != nil {
 		n.stopGuard()
 	}

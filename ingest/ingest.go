@@ -61,7 +61,7 @@ type Sink interface {
 	Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error)
 }
 
-// An ExtractFunc turns raw bytes into text; [extract.Extract] is the usual one.
+// An ExtractFunc turns raw bytes into text; that of an [extract.Extractor].
 type ExtractFunc func(ctx context.Context, contentType, uri string, body []byte) (extract.Text, error)
 
 // Config says how [Run] works. The zero value is good for a directory and for
@@ -150,6 +150,8 @@ var (
 	ErrLocation = errors.New("location is not valid")
 	// ErrPanic: an extractor panicked on a document.
 	ErrPanic = errors.New("extractor failed")
+	// ErrUnavailable: what reads documents of a kind does not work now.
+	ErrUnavailable = extract.ErrUnavailable
 	// ErrSink: a sink broke its contract.
 	ErrSink = errors.New("store gave a wrong number of outcomes")
 )

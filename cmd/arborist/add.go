@@ -14,7 +14,7 @@ func (a *app) addCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add PATH… [--corpus NAME | --private]",
 		Short: "Ingest files and folders",
-		Long: `Ingest files and folders: Markdown, text, HTML, .docx, .xlsx, .pptx, .doc, .xls, .ppt and .rtf; and web
+		Long: `Ingest files and folders: Markdown, text, HTML, PDF, .docx, .xlsx, .pptx, .doc, .xls, .ppt and .rtf; and web
 archives (.warc, .warc.gz, .wacz), each named on its own. Says first whether peers
 will be able to read them.`,
 		Example: "  arborist add ~/notes\n  arborist add --private ~/diary.md\n  arborist add --private crawl.warc.gz",

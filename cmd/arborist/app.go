@@ -14,6 +14,7 @@ import (
 
 	"arborist/daemon"
 	"arborist/daemon/api"
+	"arborist/ingest/extract/pdf"
 )
 
 // An app is one run of the command line: its streams and its global flags.
@@ -134,7 +135,7 @@ func (a *app) service(ctx context.Context) (api.Service, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	n, err := daemon.Open(ctx, daemon.Options{Home: home, Log: log})
+	n, err := daemon.Open(ctx, daemon.Options{Home: home, Log: log, PDF: pdf.Self()})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -65,7 +65,7 @@ db, which no peer can read.`,
 
 // documentsVar adds the flag that brings in document files.
 func documentsVar(f *pflag.FlagSet, to *bool) {
-	f.BoolVar(to, "documents", false, "fetch links to document files too, where they can be read (.txt .md .docx .xlsx .pptx .doc .xls .ppt .rtf); others are counted")
+	f.BoolVar(to, "documents", false, "fetch links to document files too (.txt .md .pdf .docx .xlsx .pptx .doc .xls .ppt .rtf); without it they are counted")
 }
 
 // crawl runs the crawl. A URL list is printed as it grows.

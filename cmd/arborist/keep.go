@@ -5,6 +5,7 @@ import (
 
 	"arborist/daemon"
 	"arborist/daemon/api"
+	"arborist/ingest/extract/pdf"
 )
 
 func (a *app) daemonCommand() *cobra.Command {
@@ -26,7 +27,7 @@ read the corpora on this node; nothing else of it, and nothing of the crawl db.`
 			if err != nil {
 				return err
 			}
-			opts := daemon.Options{Home: home, Listen: listen, HTTP: http, Log: log}
+			opts := daemon.Options{Home: home, Listen: listen, HTTP: http, Log: log, PDF: pdf.Self()}
 			return daemon.Serve(cmd.Context(), opts, func(n *daemon.Node) {
 				id, err := n.PeerID(cmd.Context())
 				if err != nil {

@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"arborist/ingest/extract/pdf/worker"
 )
 
 // version is what this build calls itself.
@@ -23,6 +25,9 @@ func main() {
 
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
+	if worker.Asked(os.Args) { // started by another process of ours
+		return worker.Main(os.Args)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stderr), bold: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -16,10 +19,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"arborist/ingest/extract/pdf"
+	"arborist/internal/arbtest/pdftest"
 	"arborist/proof/report"
 )
 
 func TestMain(m *testing.M) {
+	pdftest.Serve()
 	testscript.Main(m, map[string]func(){
 		"arborist":        func() { os.Exit(Main()) },
 		"arborist-verify": func() { os.Exit(report.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
@@ -37,7 +43,8 @@ func TestCommandLine(t *testing.T) {
 			env.Setenv("SITE", site)
 			env.Setenv("DEAD", deadAddress(t))
 			// Bytes that a txtar file cannot hold.
-			return os.WriteFile(env.WorkDir+"/binary.bin", []byte("\x7fELF\x00\x01\x02\x00"), 0o600)
+			return errors.Join(os.WriteFile(env.WorkDir+"/binary.bin", []byte("\x7fELF\x00\x01\x02\x00"), 0o600),
+				os.WriteFile(env.WorkDir+"/plan.pdf", plan(), 0o600))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    cmdExits,
@@ -51,6 +58,7 @@ func TestCommandLine(t *testing.T) {
 			"spoil":    cmdSpoil,
 			"zerohead": cmdZeroHead,
 			"sametext": cmdSameText,
+			"warm":     cmdWarm,
 		},
 	})
 }
@@ -132,6 +140,21 @@ func cmdSetFrom(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], rest[:end])
 }
 
+// plan is a file that needs the worker.
+func plan() []byte {
+	return pdftest.File("The plan of the quarry", "The gneiss is cut in the second year.", "Then comes the syenite.")
+}
+
+// cmdWarm gives a home the compiled code that tests share: warm FOLDER
+func cmdWarm(ts *testscript.TestScript, _ bool, args []string) {
+	r := pdf.NewReader(pdftest.Config())
+	defer r.Close()
+	_, err := r.Read(context.Background(), plan()) // compiles, where no test has before
+	ts.Check(err)
+	ts.Check(os.MkdirAll(ts.MkAbs(args[0]), 0o700))
+	ts.Check(exec.Command("cp", "-r", pdftest.Config().Cache+"/.", ts.MkAbs(args[0])).Run())
+}
+
 // testSite serves a small site on loopback and returns its address.
 func testSite(t *testing.T) string {
 	pages := map[string]string{
@@ -143,6 +166,7 @@ func testSite(t *testing.T) string {
 		"/flaky":        `<title>Flaky</title><p>Links to a page that is down.</p><a href="/down">down</a> <a href="/notes.txt">notes</a> <a href="/plan.pdf">plan</a>`,
 		"/shelf":        `<title>Shelf</title><p>Where the notes are.</p><a href="/notes.txt">notes</a>`,
 		"/notes.txt":    "The feldspar is in the notes.",
+		"/plan.pdf":     string(plan()),
 		"/binary":       "\x7fELF\x00\x01\x02",
 		"/secret/start": `<p>never fetched</p>`,
 	}
@@ -173,7 +197,9 @@ func testSite(t *testing.T) string {
 			http.NotFound(w, r)
 			return
 		}
-		if strings.HasSuffix(r.URL.Path, ".txt") {
+		if strings.HasSuffix(r.URL.Path, ".pdf") {
+			w.Header().Set("Content-Type", "application/octet-stream")
+		} else if strings.HasSuffix(r.URL.Path, ".txt") {
 			w.Header().Set("Content-Type", "text/plain")
 		} else {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")

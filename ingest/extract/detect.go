@@ -20,6 +20,7 @@ const (
 	kindMarkdown
 	kindHTML
 	kindOffice
+	kindPDF
 )
 
 // A mediaType is what the input is taken for.
@@ -42,6 +43,10 @@ func detect(contentType string, body []byte) (mediaType, error) {
 	t := mediaType{media: media, charset: params["charset"]}
 	if office.Container(body) != "" {
 		t.kind = kindOffice
+		return t, nil
+	}
+	if isPDF(media, body) {
+		t.kind = kindPDF
 		return t, nil
 	}
 	if name := binaryName(t, body); name != "" {
@@ -116,6 +121,13 @@ func startsWithTag(text []byte) bool {
 	return tag != 0 && tag != atom.Svg && tag != atom.Math
 }
 
+// isPDF reports whether body is a PDF file. Where that was declared, other bytes may
+// come before it, as programs accept.
+func isPDF(media string, body []byte) bool {
+	mark := []byte("%PDF-")
+	return bytes.HasPrefix(body, mark) || media == "application/pdf" && bytes.Contains(body[:min(len(body), 1024)], mark)
+}
+
 func unsupported(what string) error {
 	return fmt.Errorf("%w: %s: convert it to HTML, Markdown or plain text first", ErrUnsupported, what)
 }
@@ -128,7 +140,6 @@ func isXHTML(body []byte) bool {
 
 // signatures are first bytes that no text starts with.
 var signatures = []struct{ prefix, name string }{
-	{"%PDF-", "PDF document"},
 	{"\x1f\x8b", "gzip archive"},
 	{"BZh", "bzip2 archive"},
 	{"\xfd7zXZ\x00", "xz archive"},

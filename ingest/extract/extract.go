@@ -1,15 +1,17 @@
 // Package extract turns the bytes of one document into text, by content type:
 // HTML and XHTML into Markdown of their main content, files of office programs
-// into Markdown of what they show, Markdown and other text as it is.
+// into Markdown of what they show, the text of PDF files, Markdown and other text
+// as it is.
 //
-// [Extract] guarantees:
+// [Extractor.Extract] guarantees:
 //
 //   - The same bytes, content type and URI give the same text, on any machine,
 //     for one [Text.Extractor] name: text goes into Merkle roots. Only a page
 //     built to exhaust the parser can meet the time limit instead of a count.
 //   - Bounded work: at most about 3 s and a small multiple of the input in
 //     memory for the most hostile page, and text of at most 8 times the input
-//     (and 64 KiB). Office files have limits of their own: see package office.
+//     (and 64 KiB). Office and PDF files have limits of their own: see packages
+//     office and pdf.
 //   - What is no text is refused with an error that names what it is.
 //
 // Extractor names and what they stand for:
@@ -22,6 +24,8 @@
 //	                for pages that are too large, too deep or hostile
 //	docx/1, xlsx/1, pptx/1, doc/1, xls/1, ppt/1, rtf/1
 //	                text of Office files by package office
+//	pdf/1           text of the pages by package pdf, with the PDFium of go-pdfium
+//	                v1.21.4
 //	markdown/1      as it is, decoded to UTF-8
 //	text/1          as it is, decoded to UTF-8
 //
@@ -52,8 +56,11 @@ var (
 	ErrUnsupported = errors.New("content is not supported")
 	// ErrEmpty: the input holds no text.
 	ErrEmpty = errors.New("document holds no text")
-	// ErrTooLarge: the input is over [MaxBytes].
+	// ErrTooLarge: the input is over [MaxBytes], or takes more than its reader may.
 	ErrTooLarge = errors.New("document is too large")
+	// ErrUnavailable: what reads documents of this kind does not work now. It says
+	// nothing of the document.
+	ErrUnavailable = errors.New("documents of this kind cannot be read now")
 )
 
 // Text is what was found in a document.
@@ -65,13 +72,23 @@ type Text struct {
 	Canonical   string // the page's own word on its address, absolute, may be empty
 }
 
+// An Extractor turns documents into text. Its zero value refuses PDF files.
+type Extractor struct {
+	PDF PDFReader
+}
+
+// Extract is that of an [Extractor] without a reader of PDF files.
+func Extract(ctx context.Context, contentType, uri string, body []byte) (Text, error) {
+	return Extractor{}.Extract(ctx, contentType, uri, body)
+}
+
 // Extract turns body into text. contentType is what the server said, or empty;
 // uri is the document's address, against which links are resolved where it is
 // http or https.
 //
-// It fails with [ErrUnsupported], [ErrEmpty], [ErrTooLarge] or the context's
-// error.
-func Extract(ctx context.Context, contentType, uri string, body []byte) (Text, error) {
+// It fails with [ErrUnsupported], [ErrEmpty], [ErrTooLarge], [ErrUnavailable] or the
+// context's error.
+func (e Extractor) Extract(ctx context.Context, contentType, uri string, body []byte) (Text, error) {
 	if err := ctx.Err(); err != nil {
 		return Text{}, context.Cause(ctx)
 	}
@@ -85,8 +102,11 @@ func Extract(ctx context.Context, contentType, uri string, body []byte) (Text, e
 	if err != nil {
 		return Text{}, err
 	}
-	if typ.kind == kindOffice {
+	switch typ.kind {
+	case kindOffice:
 		return fromOffice(ctx, body)
+	case kindPDF:
+		return e.fromPDF(ctx, body)
 	}
 	text, err := decode(typ, body)
 	if err != nil {

@@ -176,7 +176,7 @@ func TestWhatIsNoTextIsRefusedByName(t *testing.T) {
 		want                    error
 		names                   string
 	}{
-		{"pdf", "text/html", "%PDF-1.7\n", ErrUnsupported, "PDF"},
+		{"pdf without a reader", "text/html", "%PDF-1.7\n", ErrUnsupported, "PDF"},
 		{"pdf undeclared", "", "%PDF-1.7\n", ErrUnsupported, "PDF"},
 		{"office", "text/plain", "PK\x03\x04....", ErrUnsupported, "Office"},
 		{"office before 2007", "", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ErrUnsupported, "compound file"},

@@ -55,6 +55,7 @@ func TestExtractorNamesStandForTheirLibraries(t *testing.T) {
 	for _, want := range []string{
 		"codeberg.org/readeck/go-readability/v2 v2.1.3\n",
 		"golang.org/x/net v0.62.0",
+		"github.com/klippa-app/go-pdfium v1.21.4\n",
 		"github.com/gogs/chardet v0.0.0-20211120154057-b7413eaefb8f",
 	} {
 		if !bytes.Contains(mod, []byte(want)) {

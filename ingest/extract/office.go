@@ -49,8 +49,8 @@ func isOfficeType(media string) bool {
 
 // IsDocument reports whether bytes are a document file that [Extract] reads
 // whatever they are declared as: to many servers such files are just bytes.
-func IsDocument(body []byte) bool { return office.Is(body) }
+func IsDocument(body []byte) bool { return office.Is(body) || isPDF("", body) }
 
 // BeginsDocument is [IsDocument] for the first bytes of a file, some hundred of
 // them. It may take something else for a document.
-func BeginsDocument(start []byte) bool { return office.Begins(start) }
+func BeginsDocument(start []byte) bool { return office.Begins(start) || isPDF("", start) }

@@ -43,7 +43,7 @@ var (
 // Directory is a folder or a single file as an [ingest.Source].
 //
 // Of a folder it reads the files that end in .md, .markdown, .txt, .html, .htm,
-// .xhtml or as files of office programs do, and skips others, links, and whatever starts with a dot. A single
+// .xhtml, .pdf or as files of office programs do, and skips others, links, and whatever starts with a dot. A single
 // file may have any name; its content decides.
 //
 // A document's URI is BaseURI followed by the file's path below the folder,
@@ -75,6 +75,8 @@ func mediaType(name string) string {
 		return "text/html"
 	case ".xhtml":
 		return "application/xhtml+xml"
+	case ".pdf":
+		return "application/pdf"
 	case ".docx", ".xlsx", ".pptx", ".doc", ".xls", ".ppt", ".rtf":
 		return "application/octet-stream" // package extract tells them apart
 	}

@@ -57,13 +57,13 @@ func collect(t *testing.T, d Directory) *found {
 func TestFolderIsReadInLexicalOrderOfItsPaths(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "notes")
 	for _, name := range []string{"b.md", "a/c d.html", "a/b/x.txt", "a-b.txt", "a.md", "z.TXT", "m.markdown", "k.htm", "l.xhtml", "o.docx", "p.DOC", "q.xls", "r.ppt", "s.rtf",
-		"skipped.bin", "skipped", "skipped.pdf", ".hidden.md", ".git/config.txt", "ä#?.txt"} {
+		"skipped.bin", "skipped", "t.pdf", "skipped.zip", ".hidden.md", ".git/config.txt", "ä#?.txt"} {
 		write(t, filepath.Join(dir, name), name)
 	}
 	f := collect(t, Directory{Path: dir})
 	want := []string{"file:notes/a-b.txt", "file:notes/a.md", "file:notes/a/b/x.txt", "file:notes/a/c%20d.html", "file:notes/b.md",
 		"file:notes/k.htm", "file:notes/l.xhtml", "file:notes/m.markdown", "file:notes/o.docx", "file:notes/p.DOC",
-		"file:notes/q.xls", "file:notes/r.ppt", "file:notes/s.rtf", "file:notes/z.TXT", "file:notes/%C3%A4%23%3F.txt"}
+		"file:notes/q.xls", "file:notes/r.ppt", "file:notes/s.rtf", "file:notes/t.pdf", "file:notes/z.TXT", "file:notes/%C3%A4%23%3F.txt"}
 	if got := f.uris(); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

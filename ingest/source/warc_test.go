@@ -105,22 +105,25 @@ const s = "http://s.example/"
 func TestDocumentFilesOfAnArchiveAreKnownByTheirBytes(t *testing.T) {
 	docx := string(ooxml.Docx("<w:p><w:r><w:t>text</w:t></w:r></w:p>", nil))
 	doc := string(ole.Doc{Paragraphs: []ole.Paragraph{{Text: "text\r"}}}.File())
+	const paper = "%PDF-1.7\n"
 	typed := func(kind, body string) string { return "HTTP/1.1 200 OK\r\nContent-Type: " + kind + "\r\n\r\n" + body }
 	r := readFile(t, "a.warc", record("response", s+"a", typed("application/octet-stream", docx))+
 		record("response", s+"b", typed("application/msword", doc))+
 		record("response", s+"c", "HTTP/1.1 200 OK\r\n\r\n{\\rtf1 text}")+
 		record("response", s+"d", typed("binary/octet-stream\r\nContent-Encoding: gzip", zipped(doc)))+
 		record("resource", s+"e", "{\\rtf1 text}", "Content-Type: text/rtf")+
+		record("response", s+"f", typed("application/pdf", paper))+
+		record("response", s+"g", typed("application/octet-stream", paper))+
 		record("response", s+"zip", typed("application/zip", string(ooxml.Zip(map[string]string{"a": "b"}))))+
 		record("response", s+"msi", typed("application/octet-stream", string(ole.File(map[string][]byte{"Database": []byte("x")}))))+
 		record("response", s+"js", typed("application/javascript", "{}"))+
 		record("response", s+"odd", typed("application/json\r\nContent-Encoding: of-its-own", "{}"))+
 		record("response", s+"pic", typed("image/png", docx)))
 	for i, d := range r.docs {
-		kind := map[string]string{docx: "docx", doc: "doc", `{\rtf1 text}`: "rtf"}
+		kind := map[string]string{docx: "docx", doc: "doc", paper: "pdf", `{\rtf1 text}`: "rtf"}
 		r.docs[i] = d[:2] + kind[d[2:]]
 	}
-	wantDocs(t, "documents", r, "a docx|b doc|c rtf|d doc|e rtf")
+	wantDocs(t, "documents", r, "a docx|b doc|c rtf|d doc|e rtf|f pdf|g pdf")
 }
 
 func TestPagesOfAnArchiveAreRead(t *testing.T) {
