@@ -1,11 +1,16 @@
 package crawl
 
 import (
+	"errors"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"arborist/ingest"
+	"arborist/ingest/extract"
+	"arborist/ingest/extract/pdf"
 	"arborist/internal/arbtest/ole"
 	"arborist/internal/arbtest/ooxml"
 	"arborist/internal/arbtest/pdftest"
@@ -171,5 +176,26 @@ func TestSocialMediaIsKnownByHost(t *testing.T) {
 		if got := socialMedia(host); got != want {
 			t.Errorf("%s: %v", host, got)
 		}
+	}
+}
+
+// That the reader does not start says nothing of a page.
+func TestADocumentWhoseReaderDoesNotStartIsStoredByTheNextRun(t *testing.T) {
+	s := library()
+	base := s.Start(t)
+	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
+	broken := pdf.NewReader(pdf.Config{Command: pdf.Command{Path: "/nowhere"}, Cache: t.TempDir()})
+	defer broken.Close()
+	cfg := Config{Seed: base + "/", Depth: 1, Documents: true, Extract: extract.Extractor{PDF: broken}.Extract}
+	_, stored, err := into(t, t.Context(), p, cfg)
+	if err != nil || len(stored.Failed) == 0 || !errors.Is(stored.Failed[0].Err, ingest.ErrUnavailable) {
+		t.Fatalf("%+v, %v", stored, err)
+	}
+	cfg.Resume, cfg.Extract = true, pdftest.Extract(t)
+	if _, stored, err = into(t, t.Context(), p, cfg); err != nil || stored.Documents != 1 || len(stored.Failed) != 0 {
+		t.Errorf("%+v, %v", stored, err)
+	}
+	if !slices.Contains(currentURIs(t, p), "/a.pdf") {
+		t.Errorf("stored %q", currentURIs(t, p))
 	}
 }

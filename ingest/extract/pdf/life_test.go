@@ -2,12 +2,14 @@ package pdf_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -308,5 +310,44 @@ func TestAProgramThatIsNoWorkerIsNamed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		r.Close()
+	}
+}
+
+func TestDamagedCompiledCodeIsMadeAnew(t *testing.T) {
+	small(t, pdftest.Reader(t)) // compiles, where no test has before
+	cfg := pdftest.Config()
+	cache := filepath.Join(t.TempDir(), "cache")
+	if err := os.CopyFS(cache, os.DirFS(cfg.Cache)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(cache, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	compiled, _ := filepath.Glob(cache + "/*/*")
+	for _, path := range compiled {
+		code, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code[len(code)/2] ^= 1
+		if err := os.WriteFile(path, code, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg.Cache = cache
+	r := pdf.NewReader(cfg)
+	defer r.Close()
+	small(t, r)
+	again, _ := filepath.Glob(cache + "/*/*")
+	if len(compiled) == 0 || len(again) != 1 {
+		t.Fatalf("%q became %q", compiled, again)
+	}
+	code, err := os.ReadFile(again[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound, err := os.ReadFile(filepath.Join(pdftest.Config().Cache, strings.TrimPrefix(again[0], cache)))
+	if err != nil || !bytes.Equal(code, sound) {
+		t.Errorf("the code is not what it was, %v", err)
 	}
 }
