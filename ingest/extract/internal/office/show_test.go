@@ -63,33 +63,41 @@ func TestHostilePresentationsAreRefused(t *testing.T) {
 		return ole.Container(0x3e8, 0, ole.Container(0xff0, 0, list))
 	}
 	one := slides(1)
-	edits := func(previous int) []byte {
-		table := ole.Atom(0x1772)
-		return ole.File(map[string][]byte{
-			"PowerPoint Document": ole.Join(table, ole.Atom(0xff5, ole.U32(0, 0, previous, 0, 1, 0, 0))),
-			"Current User":        ole.Atom(0xff6, ole.U32(20, plainShow, len(table), 0)),
-		})
+	// edits are n of them, the first after another one, all with one directory.
+	// Without it being read so often the file is sound.
+	empty := slides(0)
+	edits := func(previous, n int, table []byte) []byte {
+		stream := ole.Join(empty, table)
+		for range n {
+			edit := ole.Atom(0xff5, ole.U32(0, 0, previous, len(empty), 1, 0, 0))
+			previous = len(stream)
+			stream = append(stream, edit...)
+		}
+		return ole.File(map[string][]byte{"PowerPoint Document": stream, "Current User": ole.Atom(0xff6, ole.U32(20, plainShow, previous, 0))})
 	}
+	none := ole.Atom(0x1772)
 	long := ole.Slide{Outline: ole.Text(1, strings.Repeat("\x01", 1<<20))}
 	for range 100 {
 		long.Shapes = append(long.Shapes, ole.Box(ole.Atom(0xf9e, ole.U32(0)))...)
 	}
 	refuse(t, map[string]hostile{
-		"encrypted":                  {ole.Show(0xf3d1c4df, showSlides...), ErrEncrypted},
-		"records in each other":      {show(ole.Slide{Shapes: deep}), ErrFormat},
-		"a record cut short":         {show(ole.Slide{Shapes: ole.Join(ole.U16(0, 0xfa0), ole.U32(1<<32-1))}), ErrFormat},
-		"half a record":              {show(ole.Slide{Shapes: []byte("abc")}), ErrFormat},
-		"one text in many places":    {show(long), ErrTooLarge},
-		"too much text":              {show(ole.Slide{Shapes: ole.Box(ole.Text(1, strings.Repeat("text ", maxText/5+1)))}), ErrTooLarge},
-		"one slide many times":       {of(ole.Join(slides(9), ole.Container(0x3ee, 0, make([]byte, 4096))), 0, len(slides(9))), ErrFormat},
-		"a slide that is not there":  {of(one, 0), ErrFormat},
-		"a slide outside":            {of(one, 0, 1<<32-1), ErrFormat},
-		"a document that is none":    {of(ole.Container(0x3ee, 0)), ErrFormat},
-		"a document of another kind": {of(ole.Container(0x3ee, 0), 0), ErrFormat},
-		"an edit before itself":      {edits(len(ole.Atom(0x1772))), ErrFormat},
-		"an edit that is none":       {edits(4), ErrFormat},
-		"a user who edited nothing":  {ole.File(map[string][]byte{"PowerPoint Document": one, "Current User": nil}), ErrFormat},
-		"nobody who edited":          {ole.File(map[string][]byte{"PowerPoint Document": one}), ErrFormat},
-		"a directory of 4095 in 1":   {ole.ShowOf(plainShow, one, make([]int, 0)), ErrFormat},
+		"encrypted":                        {ole.Show(0xf3d1c4df, showSlides...), ErrEncrypted},
+		"records in each other":            {show(ole.Slide{Shapes: deep}), ErrFormat},
+		"a record cut short":               {show(ole.Slide{Shapes: ole.Join(ole.U16(0, 0xfa0), ole.U32(1<<32-1))}), ErrFormat},
+		"half a record":                    {show(ole.Slide{Shapes: []byte("abc")}), ErrFormat},
+		"one text in many places":          {show(long), ErrTooLarge},
+		"too much text":                    {show(ole.Slide{Shapes: ole.Box(ole.Text(1, strings.Repeat("text ", maxText/5+1)))}), ErrTooLarge},
+		"one slide many times":             {of(ole.Join(slides(9), ole.Container(0x3ee, 0, make([]byte, 4096))), 0, len(slides(9))), ErrFormat},
+		"a slide that is not there":        {of(one, 0), ErrFormat},
+		"a slide outside":                  {of(one, 0, 1<<32-1), ErrFormat},
+		"a document that is none":          {of(ole.Container(0x3ee, 0)), ErrFormat},
+		"a document of another kind":       {of(ole.Container(0x3ee, 0), 0), ErrFormat},
+		"an edit before itself":            {edits(len(empty)+len(none), 1, none), ErrFormat},
+		"an edit that is none":             {edits(4, 1, none), ErrFormat},
+		"a user who edited nothing":        {ole.File(map[string][]byte{"PowerPoint Document": one, "Current User": nil}), ErrFormat},
+		"nobody who edited":                {ole.File(map[string][]byte{"PowerPoint Document": one}), ErrFormat},
+		"a directory without the document": {ole.ShowOf(plainShow, one, nil), ErrFormat},
+		"a directory cut short":            {edits(0, 1, ole.Atom(0x1772, ole.U32(1|4095<<20))), ErrFormat},
+		"one directory in many edits":      {edits(0, 2000, ole.Atom(0x1772, ole.U32(1|4000<<20), make([]byte, 16_000))), ErrFormat},
 	})
 }
