@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"arborist/document"
 	"arborist/shard/corpus"
@@ -181,15 +182,15 @@ func (f *File) drop(ctx context.Context, tx *sql.Tx, logs *corpus.Store, d *drop
 	if _, err := tx.ExecContext(background, emptySQL); err != nil {
 		return err
 	}
-	var found error
-	_, lost, err := f.rescueInto(ctx, from, f, tx, d, func(format string, args ...any) {
-		found = errors.Join(found, corrupt(format, args...))
-	})
-	if err == nil && len(lost) > 0 {
-		err = corrupt("document %s: %s", lost[0].Root, lost[0].Reason)
+	kept, err := f.rescueInto(ctx, from, f, tx, d)
+	switch {
+	case err != nil:
+		return err
+	case len(kept.lost) > 0:
+		return corrupt("document %s: %s", kept.lost[0].Root, kept.lost[0].Reason)
+	case len(kept.said) > 0:
+		return corrupt("%s", strings.Join(kept.said, "; "))
 	}
-	if err = errors.Join(err, found); err == nil {
-		f.overlaps.forget()
-	}
-	return err
+	f.overlaps.forget()
+	return nil
 }

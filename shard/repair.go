@@ -127,8 +127,7 @@ func (f *File) repair(ctx context.Context, r Repair) error {
 		return err
 	}
 	say := func(format string, args ...any) { r.Did(f.path + ": " + fmt.Sprintf(format, args...)) }
-	var kept int
-	var lost []*Lost
+	var kept *saved
 	err := f.Write(ctx, func(tx *sql.Tx) error {
 		from, end, err := f.snapshot(ctx) // the state that this transaction begins with
 		if err != nil {
@@ -138,19 +137,19 @@ func (f *File) repair(ctx context.Context, r Repair) error {
 		if _, err := tx.ExecContext(background, emptySQL); err != nil {
 			return err
 		}
-		if kept, lost, err = f.rescueInto(ctx, from, f, tx, nil, say); err != nil {
+		if kept, err = f.rescueInto(ctx, from, f, tx, nil); err != nil {
 			return err
 		}
 		if r.DryRun {
 			return errDryRun
 		}
-		return keepAll(lost, r.Keep)
+		return keepAll(kept.lost, r.Keep)
 	})
 	if err != nil && !errors.Is(err, errDryRun) {
 		return fmt.Errorf("repair: %w", err)
 	}
 	f.overlaps.forget()
-	sayRepaired(say, kept, lost)
+	sayRepaired(say, kept)
 	return nil
 }
 
@@ -163,11 +162,18 @@ func keepAll(lost []*Lost, keep func(Lost) error) error {
 	return nil
 }
 
-func sayRepaired(say func(string, ...any), kept int, lost []*Lost) {
-	for _, l := range lost {
+func sayRepaired(say func(string, ...any), s *saved) {
+	sayNotKept(say, s)
+	say("index, leaf hashes and counters are made anew from the texts of %d documents", s.documents)
+}
+
+func sayNotKept(say func(string, ...any), s *saved) {
+	for _, line := range s.said {
+		say("%s", line)
+	}
+	for _, l := range s.lost {
 		say("document %s goes into quarantine: %s", l.Root, l.Reason)
 	}
-	say("index, leaf hashes and counters are made anew from the texts of %d documents", kept)
 }
 
 // forget drops what is known of other files, after the numbers of documents changed.
@@ -233,16 +239,19 @@ func Salvage(ctx context.Context, path string, kind Kind, number, total int, asi
 		return err
 	}
 	defer removeFile(fresh) // only there where something failed, or in a dry run
-	kept, lost, err := salvageInto(ctx, old, fresh, number, total, say)
+	kept, err := salvageInto(ctx, old, fresh, number, total)
+	if err == nil && kept.unread {
+		kept, err = salvagePages(ctx, path, fresh, kind, number, total, kept)
+	}
 	if err != nil {
 		return err
 	}
 	if r.DryRun {
-		say("its damaged pages would be left behind; %d documents would be kept", kept)
-		sayRepaired(say, kept, lost)
+		say("its damaged pages would be left behind; %d documents would be kept", kept.documents)
+		sayRepaired(say, kept)
 		return nil
 	}
-	if err := errors.Join(keepAll(lost, r.Keep), old.Close()); err != nil {
+	if err := errors.Join(keepAll(kept.lost, r.Keep), old.Close()); err != nil {
 		return err
 	}
 	old.reader, old.writer = nil, nil
@@ -254,18 +263,18 @@ func Salvage(ctx context.Context, path string, kind Kind, number, total int, asi
 	if err := os.Rename(fresh, path); err != nil {
 		return err
 	}
-	sayRepaired(say, kept, lost)
+	sayRepaired(say, kept)
 	return SyncFolder(filepath.Dir(path))
 }
 
 // salvageInto makes the new file. It stands alone when it is closed.
-func salvageInto(ctx context.Context, old *File, fresh string, number, total int, say func(string, ...any)) (kept int, lost []*Lost, err error) {
+func salvageInto(ctx context.Context, old *File, fresh string, number, total int) (kept *saved, err error) {
 	if err := create(fresh, old.kind, number, total); err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	to, err := attachFile(fresh, old.kind, SchemaVersion, "")
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	err = to.Write(ctx, func(tx *sql.Tx) error {
 		from, end, err := old.snapshot(ctx)
@@ -273,10 +282,10 @@ func salvageInto(ctx context.Context, old *File, fresh string, number, total int
 			return err
 		}
 		defer end()
-		kept, lost, err = old.rescueInto(ctx, from, to, tx, nil, say)
+		kept, err = old.rescueInto(ctx, from, to, tx, nil)
 		return err
 	})
-	return kept, lost, errors.Join(err, to.Close())
+	return kept, errors.Join(err, to.Close())
 }
 
 // removeFile removes a file of SQLite's with what is beside it.

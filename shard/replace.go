@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -107,23 +106,21 @@ func replaceBroken(ctx context.Context, path string, kind Kind, number, total in
 	say("it cannot be used: %v", why)
 	fresh := path + ".salvaged"
 	defer removeFile(fresh) // only there where something failed, or in a dry run
-	kept, lost, err := rescueBroken(ctx, path, fresh, kind, number, total)
+	kept, err := rescueBroken(ctx, path, fresh, kind, number, total)
 	if errors.Is(err, errNothingLeft) {
 		say("none of its documents can be read: an empty file takes its place")
-		err = errors.Join(removeFile(fresh), create(fresh, kind, number, total))
+		kept, err = new(saved), errors.Join(removeFile(fresh), create(fresh, kind, number, total))
 	} else if err == nil {
-		say("%d of its documents can be read, and go into the file that takes its place", kept)
+		say("%d of its documents can be read, and go into the file that takes its place", kept.documents)
 	}
 	if err != nil {
 		return err
 	}
-	for _, l := range lost {
-		say("document %s goes into quarantine: %s", l.Root, l.Reason)
-	}
+	sayNotKept(say, kept)
 	if r.DryRun {
 		return nil
 	}
-	if err := keepAll(lost, r.Keep); err != nil {
+	if err := keepAll(kept.lost, r.Keep); err != nil {
 		return err
 	}
 	return takePlace(path, fresh, aside, say)
@@ -248,110 +245,6 @@ var errMissing = errors.New("it is missing")
 
 // errNothingLeft: no document of a file can be read.
 var errNothingLeft = errors.New("nothing can be read")
-
-// rescueBroken fills a new file with the documents of a broken one that still
-// hash to their roots.
-func rescueBroken(ctx context.Context, path, fresh string, kind Kind, number, total int) (kept int, lost []*Lost, err error) {
-	if plain(path) != nil {
-		return 0, nil, errNothingLeft
-	}
-	if found, _, err := inspectFile(path); err == nil && (found == KindShared || found == KindPrivate) && found != kind {
-		return 0, nil, errNothingLeft // above all, nothing private goes where peers read
-	}
-	donor := func(at string) error { return create(at, KindShared, 0, 1) }
-	err = eachCopy(path, donor, func(work string) (done bool, err error) {
-		kept, lost, err = rescueCopy(ctx, work, path, fresh, kind, number, total)
-		return err == nil && kept > 0 || corpus.IsFull(err) || ctx.Err() != nil, err
-	})
-	if err != nil {
-		return 0, nil, err
-	}
-	return kept, lost, nil
-}
-
-// eachCopy calls rescue with copies of a file that may hold anything, until it is
-// done: as it is, then, in place of a damaged one, with the first page of a new
-// file, and of one that was compacted: only where the tables begin stands in it.
-// Donor makes a new file. [errNothingLeft]: it was never done.
-func eachCopy(path string, donor func(string) error, rescue func(work string) (done bool, err error)) error {
-	work := path + ".rescue"
-	defer removeFile(work)
-	for _, head := range []func() error{nil, func() error { return graft(work, donor, "") }, func() error { return graft(work, donor, "VACUUM") }} {
-		if err := removeFile(work); err != nil {
-			return err
-		}
-		for _, suffix := range []string{"", "-wal"} {
-			if err := copyPlain(path+suffix, work+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		if head != nil {
-			if err := head(); err != nil {
-				return err
-			}
-		}
-		if done, err := rescue(work); done {
-			return err
-		}
-	}
-	return errNothingLeft
-}
-
-// rescueCopy reads whatever it can of a file that may hold anything.
-func rescueCopy(ctx context.Context, work, path, fresh string, kind Kind, number, total int) (kept int, lost []*Lost, err error) {
-	old := newFile(work, kind)
-	if old.reader, err = connect(work, reading); err != nil {
-		return 0, nil, err
-	}
-	defer old.Close()
-	if err := removeFile(fresh); err != nil {
-		return 0, nil, err
-	}
-	kept, lost, err = salvageInto(ctx, old, fresh, number, total, func(string, ...any) {})
-	for _, l := range lost {
-		l.File = path
-	}
-	return kept, lost, err
-}
-
-// graft gives a file the first page that a new one has, after a statement.
-func graft(path string, create func(string) error, then string) error {
-	donor := path + ".donor"
-	defer removeFile(donor)
-	if err := errors.Join(removeFile(donor), create(donor)); err != nil {
-		return err
-	}
-	if then != "" {
-		db, err := connect(donor, creating)
-		if err != nil {
-			return err
-		}
-		_, err = db.Exec(then)
-		if err := errors.Join(err, db.Close()); err != nil {
-			return err
-		}
-	}
-	page, err := os.ReadFile(donor)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	page = page[:pageSize]
-	binary.BigEndian.PutUint32(page[28:], uint32(info.Size()/pageSize)) // pages of the file
-	copy(page[32:40], make([]byte, 8))                                  // no free pages
-	copy(page[92:96], page[24:28])                                      // the number of pages is to be believed
-	page[18], page[19] = 2, 2                                           // a log may lie beside it
-	_, err = f.WriteAt(page, 0)
-	return err
-}
 
 // sayLost says what the logs list of a file that was made anew and that it lacks.
 func sayLost(ctx context.Context, path string, number, total int, r Repair) (err error) {

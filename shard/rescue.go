@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -28,12 +29,25 @@ type rescue struct {
 	file    *File   // read from
 	from    queryer // of file
 	a       *applier
-	report  func(format string, args ...any)
 	ids     map[int64]int64 // of documents: before, after
 	origins map[int64]string
 	lost    map[int64]*Lost
-	order   []int64   // keys of lost
+	order   []int64 // keys of lost
+	saved   saved
 	without *dropping // what is left behind; nil: nothing
+}
+
+// A saved says what of a file a rescue has brought into another one.
+type saved struct {
+	documents, locations int
+	lost                 []*Lost
+	unread               bool     // there was more, on pages that could not be read
+	said                 []string // what else it did not keep
+}
+
+// better reports whether more was saved than by another way.
+func (s *saved) better(than *saved) bool {
+	return than == nil || cmp.Or(cmp.Compare(s.documents, than.documents), cmp.Compare(s.locations, than.locations)) > 0
 }
 
 // emptySQL empties what a rescue fills, children first.
@@ -44,27 +58,34 @@ const emptySQL = `DELETE FROM locations; DELETE FROM leaves; DELETE FROM texts; 
 
 // rescueInto fills the emptied tables of tx, which is of the file to, with what
 // is whole in from, which is of f, and stays. It returns the documents that are
-// not whole. Without is nil where everything stays.
-func (f *File) rescueInto(ctx context.Context, from queryer, to *File, tx *sql.Tx, without *dropping, report func(string, ...any)) (kept int, lost []*Lost, err error) {
+// not whole, too. Without is nil where everything stays.
+func (f *File) rescueInto(ctx context.Context, from queryer, to *File, tx *sql.Tx, without *dropping) (*saved, error) {
 	a, err := newApplier(to, tx)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
-	r := &rescue{ctx: ctx, file: f, from: from, a: a, report: report,
+	r := &rescue{ctx: ctx, file: f, from: from, a: a,
 		ids: make(map[int64]int64), origins: make(map[int64]string), lost: make(map[int64]*Lost), without: without}
 	for _, step := range []func() error{r.documents, r.readOrigins, r.locations, r.settle, a.finish} {
 		if err := step(); err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 	}
 	for _, id := range r.order {
-		lost = append(lost, r.lost[id])
+		r.saved.lost = append(r.saved.lost, r.lost[id])
 	}
-	return len(r.ids), lost, nil
+	r.saved.documents = len(r.ids)
+	return &r.saved, nil
+}
+
+// report notes what is not kept.
+func (r *rescue) report(format string, args ...any) {
+	r.saved.said = append(r.saved.said, fmt.Sprintf(format, args...))
 }
 
 func (r *rescue) skipped(table string) func(int64, int64) {
 	return func(after, next int64) {
+		r.saved.unread = true
 		if next < 0 {
 			r.report("rows of %s behind %d cannot be read", table, after)
 		} else {
@@ -94,6 +115,7 @@ func (r *rescue) documents() error {
 
 func (r *rescue) document(row docRow) error {
 	d, err := r.file.readDocument(background, r.from, row)
+	r.saved.unread = r.saved.unread || corpus.IsMalformed(err)
 	if isCorrupt(err) || corpus.IsMalformed(err) {
 		r.lose(row, err)
 		return nil
@@ -217,6 +239,7 @@ func (r *rescue) location(id, doc, seq int64, current bool, by []byte, l documen
 		r.report("location %.200q stood there twice", l.URI)
 		return err
 	}
+	r.saved.locations++
 	return nil
 }
 

@@ -95,7 +95,7 @@ func rescueLogs(ctx context.Context, path, fresh string, report func(string)) (k
 	attempt, most := fresh+".attempt", -1
 	defer removeFile(attempt)
 	var problems []string
-	err = eachCopy(path, newLogs, func(work string) (done bool, err error) {
+	err = eachCopy(ctx, path, fileFormat{newLogs, corpus.Gather}, func(work string) (done bool, err error) {
 		if err := removeFile(attempt); err != nil {
 			return true, err
 		}
