@@ -106,12 +106,18 @@ func (s *Snippeter) look(clause index.Clause, c int) (all []sighting) {
 		if !s.matches(clause, i) {
 			continue
 		}
-		for j := max(i, marked); j < i+len(clause.Words); j++ {
-			if t := s.tokens[j]; t.end-t.start <= MaxSnippet {
+		last := i + len(clause.Words) - 1
+		for j := max(i, marked); j <= last; j++ {
+			t := s.tokens[j]
+			// Of a pair of characters that is found by its first one, that one.
+			if j == last && clause.Prefix && j+1 < len(s.tokens) && string(s.term(j)) != clause.Words[j-i] {
+				t.end = min(t.end, s.tokens[j+1].start)
+			}
+			if t.end-t.start <= MaxSnippet {
 				all = append(all, sighting{t.start, t.end, c})
 			}
 		}
-		marked = i + len(clause.Words)
+		marked = last + 1
 	}
 	return all
 }
