@@ -78,6 +78,11 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	if res.Warnings, err = n.frozenWarnings(ctx, slices.Sorted(maps.Keys(logs))...); err != nil {
 		return res, err
 	}
+	filtered, err := n.filterWarnings(ctx, req, found)
+	if err != nil {
+		return res, err
+	}
+	res.Warnings = append(res.Warnings, filtered...)
 	snippets, err := shard.NewSnippeter(req.Text)
 	if err != nil {
 		return res, explain(err)
@@ -170,7 +175,7 @@ func (n *Node) searchSet(req api.QueryRequest) (*searchSet, error) {
 		f, err := shard.OpenForeign(path)
 		if err != nil {
 			s.close()
-			return nil, explain(err)
+			return nil, refusedFile("query", err)
 		}
 		s.opened = append(s.opened, f)
 		s.add(sourceFile, f)

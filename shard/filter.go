@@ -62,6 +62,18 @@ func (f *filters) take(word string) (bool, error) {
 	return true, nil
 }
 
+// Names reports whether corpus:NAME in a query means the corpus of an origin.
+func Names(name, origin string) bool {
+	return origin == name || strings.HasSuffix(origin, "/"+name)
+}
+
+// CorporaIn returns what corpus: names in the text of a query, with the errors of
+// [Search].
+func CorporaIn(query string) ([]string, error) {
+	p, err := parse(query)
+	return p.filters.corpora, err
+}
+
 // parseDay returns the first second of a day, month or year.
 func parseDay(s string) (int64, error) {
 	for _, layout := range []string{"2006-01-02", "2006-01", "2006"} {
@@ -74,9 +86,7 @@ func parseDay(s string) (int64, error) {
 
 // passes reports whether a location passes the filters that SQL does not apply.
 func (f filters) passes(origin, uri string) bool {
-	if len(f.corpora) > 0 && !slices.ContainsFunc(f.corpora, func(c string) bool {
-		return origin == c || strings.HasSuffix(origin, "/"+c)
-	}) {
+	if len(f.corpora) > 0 && !slices.ContainsFunc(f.corpora, func(c string) bool { return Names(c, origin) }) {
 		return false
 	}
 	if len(f.sites) == 0 {
@@ -127,10 +137,11 @@ type filterCache struct {
 // maxCachedFilters bounds the memory of a filterCache.
 const maxCachedFilters = 8
 
-// failing returns the chunks below end that do not pass filters.
-func (p *part) failing(ctx context.Context, f filters, end int64) ([]index.Range, error) {
+// failing returns the chunks below end that do not pass filters, and whether any
+// does.
+func (p *part) failing(ctx context.Context, f filters, end int64) (failing []index.Range, some bool, err error) {
 	if f.none() {
-		return nil, nil
+		return nil, true, nil
 	}
 	c, key := p.file.filtered, f.key()
 	c.mu.Lock()
@@ -138,9 +149,8 @@ func (p *part) failing(ctx context.Context, f filters, end int64) ([]index.Range
 	ok = ok && c.generation == p.state.generation
 	c.mu.Unlock()
 	if !ok {
-		var err error
 		if passing, err = f.passing(ctx, p); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		c.mu.Lock()
 		if c.generation != p.state.generation || len(c.passing) >= maxCachedFilters || c.passing == nil {
@@ -149,5 +159,5 @@ func (p *part) failing(ctx context.Context, f filters, end int64) ([]index.Range
 		c.passing[key] = passing
 		c.mu.Unlock()
 	}
-	return index.Complement(passing, end), nil
+	return index.Complement(passing, end), len(passing) > 0, nil
 }

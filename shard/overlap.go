@@ -112,7 +112,7 @@ func (s *search) within(ctx context.Context, p *part, spans []span) ([]span, err
 		if err != nil {
 			return nil, p.file.fail(err)
 		}
-		failing, err := p.failing(ctx, s.terms.filters, 1<<62)
+		failing, _, err := p.failing(ctx, s.terms.filters, 1<<62)
 		if err != nil {
 			rows.Close()
 			return nil, p.file.fail(err)

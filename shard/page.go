@@ -32,8 +32,9 @@ func (c candidate) compare(o candidate) int {
 // page brings the best rows of all files into one order, cuts the page out and
 // proves each passage on it.
 func (s *search) page(ctx context.Context, mode string) (Results, error) {
-	r := Results{Mode: mode}
+	r := Results{Mode: mode, NonePass: true}
 	for _, p := range s.parts {
+		r.NonePass = r.NonePass && !p.passing
 		r.Total += int(p.total)
 		r.Pending += p.pending
 	}

@@ -35,6 +35,8 @@ type Results struct {
 	// Pending is how many documents are stored and not in the index yet: they
 	// were not searched.
 	Pending int
+	// NonePass: the filters of the query leave no document of any file.
+	NonePass bool
 }
 
 // The values of Results.Mode.
@@ -151,6 +153,7 @@ type part struct {
 	uncounted []index.Range // documents that an earlier file shows
 	unseen    []index.Range // those of them that it returns
 	out       []index.Range // all chunks that are no hits: hidden, unseen, filtered
+	passing   bool          // some document passes the filters
 	matches   map[*round][]*index.Matches
 	not       []*index.Matches
 	rows      []index.Row
@@ -245,10 +248,11 @@ func (s *search) count(ctx context.Context) error {
 	err := each(len(s.parts), func(i int) error {
 		p := s.parts[i]
 		p.matches = make(map[*round][]*index.Matches)
-		failing, err := p.failing(ctx, s.terms.filters, 1<<62)
+		failing, some, err := p.failing(ctx, s.terms.filters, 1<<62)
 		if err != nil {
 			return p.file.fail(err)
 		}
+		p.passing = some
 		p.out = index.Union(s.hidden(p), p.unseen, failing)
 		for _, c := range s.terms.not {
 			m, err := p.inverted.reader.Find(ctx, c)

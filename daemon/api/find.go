@@ -33,7 +33,8 @@ type QueryResult struct {
 	// Refused lists foreign files that turned out damaged or hostile; the hits
 	// are those of the other files alone.
 	Refused []Failure `json:"refused,omitempty"`
-	// Warnings are about the corpora that hits are proven in: that one is frozen.
+	// Warnings are about the corpora that hits are proven in: that one is frozen; and
+	// about filters that leave nothing: an unknown corpus, a site without documents.
 	Warnings []string `json:"warnings,omitempty"`
 	// Pending is how many documents are stored and not in the search index yet:
 	// they were not searched.
