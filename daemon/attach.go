@@ -48,7 +48,7 @@ func (n *Node) Attach(ctx context.Context, path string) (res api.AttachResult, e
 	}
 	adopted, err := shard.Adopt(ctx, path, a.dir, n.cfg.attachLimit())
 	if err != nil {
-		return res, refusedFile(err)
+		return res, refusedFile("attach", err)
 	}
 	file := api.AttachedFile{
 		Name: adopted.Name, Path: path, Kind: adopted.Kind.String(), Documents: adopted.Stats.Documents, Chunks: adopted.Stats.Chunks,
@@ -80,17 +80,18 @@ func (n *Node) Attach(ctx context.Context, path string) (res api.AttachResult, e
 	return res, explain(a.drop(ctx, file.Name)) // it may be the same bytes, brought back
 }
 
-// refusedFile says what a refusal of a stranger's file means.
-func refusedFile(err error) error {
+// refusedFile says what a refusal of a stranger's file means, in a call of verb.
+func refusedFile(verb string, err error) error {
+	err = fmt.Errorf("%s: %w", verb, err)
 	switch {
 	case errors.Is(err, shard.ErrTooLarge):
-		return api.NewError(api.CodeUsage, fmt.Errorf("attach: %w", err), "set max_bytes below [attach] in config.toml, if you trust it to be worth the space")
+		return api.NewError(api.CodeUsage, err, "set max_bytes below [attach] in config.toml, if you trust it to be worth the space")
 	case errors.Is(err, shard.ErrCorrupt):
-		return api.NewError(api.CodeInvalid, fmt.Errorf("attach: %w", err), "nothing of it was kept; get a whole copy, made while no program had the file open")
+		return api.NewError(api.CodeInvalid, err, "nothing of it was kept; get a whole copy, made while no program had the file open")
 	case errors.Is(err, shard.ErrNotFound):
-		return api.NewError(api.CodeNotFound, fmt.Errorf("attach: %w", err), "see that the path is right")
+		return api.NewError(api.CodeNotFound, err, "see that the path is right, and that of a shard file, such as HOME/shards/00.db")
 	}
-	return explain(fmt.Errorf("attach: %w", err))
+	return explain(err)
 }
 
 // Detach implements [api.Attacher]. Queries that run have the file to their end.

@@ -38,7 +38,7 @@ func explanations() []explanation {
 		{shard.ErrCorrupt, api.CodeInvalid, mendDamaged},
 		{corpus.ErrCorrupt, api.CodeInvalid, mendDamaged},
 		{shard.ErrKind, api.CodeInvalid, "give a shard file, such as HOME/shards/00.db"},
-		{shard.ErrUnsafe, api.CodeDenied, "copy it to a plain file of its own"},
+		{shard.ErrUnsafe, api.CodeDenied, "give a plain file with one name; a copy is one"},
 		{shard.ErrTooLarge, api.CodeInvalid, ""},
 		{shard.ErrSet, api.CodeInvalid, "bring what is missing back from a backup, or mend it: arborist check --repair"},
 		{shard.ErrNotFound, api.CodeNotFound, "see what is here: arborist query WORDS"},
