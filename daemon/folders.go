@@ -46,6 +46,7 @@ func (h Home) writeFolders(all folders) error {
 // sameNames warns of folders whose documents get the same URIs, in one call or
 // in two, and remembers those of this one: see docs/decisions/004-shared-uris.md.
 // What it remembers only serves to warn, so a record that cannot be used begins anew.
+// Corpus is the short name of one of our own.
 func (n *Node) sameNames(req api.AddRequest, corpus string) (warnings []string, err error) {
 	if req.BaseURI != "" {
 		if len(req.Paths) > 1 {
@@ -56,6 +57,11 @@ func (n *Node) sameNames(req api.AddRequest, corpus string) (warnings []string, 
 	all, err := n.home.readFolders()
 	if err != nil || all == nil {
 		all = folders{}
+	}
+	if byOrigin := all[n.id+"/"+corpus]; byOrigin != nil { // a list of its own before
+		delete(all, n.id+"/"+corpus)
+		maps.Copy(byOrigin, all[corpus])
+		all[corpus] = byOrigin
 	}
 	before, now := all[corpus], make(map[string]string)
 	for _, path := range req.Paths {

@@ -36,6 +36,9 @@ func TestAFolderThatTakesOverNamesIsWarnedOf(t *testing.T) {
 		{"b/docs", "", "", true},
 		{"b/docs", "", "", false},
 		{"a/docs", "", "", true},
+		{"a/docs", n.id + "/" + MainCorpus, "", false}, // a corpus has one list, however it is named
+		{"b/docs", n.id + "/" + MainCorpus, "", true},
+		{"b/docs", "", "", false},
 	} {
 		res := add(t, n, api.AddRequest{Paths: []string{filepath.Join(dir, step.path)}, Corpus: step.corpus, BaseURI: step.base})
 		warnings := strings.Join(res.Warnings, "\n")
@@ -48,6 +51,11 @@ func TestAFolderThatTakesOverNamesIsWarnedOf(t *testing.T) {
 		if i == 5 {
 			add(t, n, api.AddRequest{Paths: []string{filepath.Join(dir, "a/docs")}})
 		}
+	}
+	// A list that was kept by origin before.
+	writeFile(t, n.home.folders(), `{"`+n.id+`/main": {"docs": "/elsewhere/docs"}}`)
+	if res := add(t, n, api.AddRequest{Paths: []string{filepath.Join(dir, "b/docs")}}); len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "was /elsewhere/docs") {
+		t.Errorf("warned %q", res.Warnings)
 	}
 	private := add(t, n, api.AddRequest{Paths: []string{filepath.Join(dir, "b/docs")}, Private: true})
 	if len(private.Warnings) > 0 {

@@ -33,7 +33,7 @@ func (n *Node) Add(ctx context.Context, req api.AddRequest, fn api.ProgressFunc)
 	if !req.Private {
 		defer n.makeFilters(ctx)
 		sink = &wallWatch{Sink: sink, private: n.private.File(), count: &res.AlsoPrivate}
-		if res.Warnings, err = n.sameNames(req, cmp.Or(req.Corpus, MainCorpus)); err != nil {
+		if res.Warnings, err = n.sameNames(req, strings.TrimPrefix(cmp.Or(req.Corpus, MainCorpus), n.id+"/")); err != nil {
 			return res, explain(err)
 		}
 	}
