@@ -8,8 +8,11 @@ import (
 )
 
 // maxWordsHeld is how many words a [Builder] should hold at most: at 4 bytes
-// each, and 8 more while it writes. English text of 8 MiB has about so many.
+// each, and 4 more while it writes. English text of 8 MiB has about so many.
 const maxWordsHeld = 3 << 19
+
+// maxPassagesHeld is how many passages it can hold: see place.
+const maxPassagesHeld = 1 << 16
 
 // A Builder inverts passages in memory. The zero Builder is ready for use, and
 // again after Write.
@@ -26,11 +29,12 @@ type Builder struct {
 	places []place  // of the words, by term
 }
 
-// A place is where a word stands.
-type place struct {
-	passage uint32
-	pos     uint16
-}
+// A place is where a word stands: its passage in the upper half and its position
+// in the lower. They are put in order all over memory, so small ones pay.
+type place uint32
+
+func (p place) passage() uint32 { return uint32(p >> 16) }
+func (p place) pos() uint16     { return uint16(p) }
 
 // Number returns the number of a term, while Numbering is the same.
 func (b *Builder) Number(term []byte) uint32 {
@@ -65,8 +69,10 @@ func (b *Builder) Add(numbers []uint32) (words int) {
 // Passages returns how many passages were ended.
 func (b *Builder) Passages() int { return len(b.lengths) / 2 }
 
-// Full reports whether the passages should be written before more are added.
-func (b *Builder) Full() bool { return len(b.words) >= maxWordsHeld }
+// Full reports whether the passages must be written before more are added.
+func (b *Builder) Full() bool {
+	return len(b.words) >= maxWordsHeld || b.Passages() >= maxPassagesHeld
+}
 
 // Write writes the passages, of which the first gets the number first, as a
 // segment whose rows start at base, and forgets them. There must be at least one.
@@ -80,10 +86,10 @@ func (b *Builder) Write(put PutRow, first, base int64) (Segment, error) {
 		from = ends[i]
 		list.reset(b.lengths)
 		for j := 0; j < len(places); {
-			passage, start, before := places[j].passage, j, uint16(0)
-			for ; j < len(places) && places[j].passage == passage; j++ {
-				list.pos = binary.AppendUvarint(list.pos, uint64(places[j].pos-before))
-				before = places[j].pos
+			passage, start, before := places[j].passage(), j, uint16(0)
+			for ; j < len(places) && places[j].passage() == passage; j++ {
+				list.pos = binary.AppendUvarint(list.pos, uint64(places[j].pos()-before))
+				before = places[j].pos()
 			}
 			list.posting(passage, uint32(j-start))
 		}
@@ -112,8 +118,8 @@ func (b *Builder) WriteCounts(put PutRow, sign, base int64) (Segment, error) {
 		e := entry{term: b.terms.term(id)}
 		last := uint32(1<<32 - 1)
 		for _, p := range places {
-			if p.passage != last {
-				e.sum.Passages, last = e.sum.Passages+sign, p.passage
+			if p.passage() != last {
+				e.sum.Passages, last = e.sum.Passages+sign, p.passage()
 			}
 			e.sum.Times += sign
 		}
@@ -163,7 +169,7 @@ func (b *Builder) sort() (order []uint32, ends []int) {
 	for passage := range b.Passages() {
 		n := binary.LittleEndian.Uint16(b.lengths[2*passage:])
 		for pos, id := range words[:n] {
-			b.places[b.count[id]] = place{uint32(passage), uint16(pos)}
+			b.places[b.count[id]] = place(passage<<16 | pos)
 			b.count[id]++
 		}
 		words = words[n:]
