@@ -56,21 +56,37 @@ func (i Internet) Home(name, public string, nat NAT) Space {
 	} {
 		do(i.t, "ip", s...)
 	}
-	rules := fmt.Sprintf(`
+	i.filter(router, fmt.Sprintf(`
 table ip nat {
 	chain out { type nat hook postrouting priority 100; oifname "wan" masquerade %s
 	}
 }
 table ip filter {
 	chain through { type filter hook forward priority 0; policy drop; ct state established,related accept; iifname "lan" accept; }
+}`+inwardRules, nat))
+	do(i.t, "nsenter", "--net=/run/netns/"+router, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
+	return Space{name, "192.168.1.2"}
+}
+
+// inwardRules let in what answers alone.
+const inwardRules = `
+table ip inward {
 	chain inward { type filter hook input priority 0; policy drop; ct state established,related accept; iifname { "lan", "lo" } accept; }
-}`, nat)
-	cmd := Space{Name: router}.Command("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward && nft -f -")
+}`
+
+// Firewalled adds a host with a public address that lets in what answers it alone.
+func (i Internet) Firewalled(name, ip string) Space {
+	s := i.Host(name, ip)
+	i.filter(name, inwardRules)
+	return s
+}
+
+func (i Internet) filter(name, rules string) {
+	cmd := Space{Name: name}.Command("nft", "-f", "-")
 	cmd.Stdin = strings.NewReader(rules)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		i.t.Fatalf("set up router: %v: %s", err, out)
+		i.t.Fatalf("filter at %s: %v: %s", name, err, out)
 	}
-	return Space{name, "192.168.1.2"}
 }
 
 // space makes a namespace without IPv6, which speaks by itself.

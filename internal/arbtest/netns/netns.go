@@ -59,7 +59,7 @@ func run(args ...string) error {
 
 // Run returns a run of one test of the running test binary inside the space.
 func (s Space) Run(test string, env ...string) *exec.Cmd {
-	cmd := exec.Command("ip", "netns", "exec", s.Name, os.Args[0], "-test.run=^"+test+"$", "-test.v")
+	cmd := s.Command(os.Args[0], "-test.run=^"+test+"$", "-test.v")
 	cmd.Env = append(os.Environ(), env...)
 	return cmd
 }
