@@ -95,7 +95,7 @@ func (p *Private) begin(ctx context.Context, seed string, depth int, resume bool
 // it holds, before it is collected. It holds 5 to 35 MB and makes 1 MB for each
 // page: collected whenever the heap has doubled, as is usual, that is every tenth
 // page, and took a third of its time.
-const headroom = 48 << 20
+const headroom = 32 << 20
 
 // Ingest crawls into Config.Store: it runs the crawler through the ingest
 // pipeline, and settles the pages that could not become documents, which the
