@@ -18,7 +18,7 @@ var schemaV1 string
 // one, in one transaction: a crash leaves the old file. The index is made anew
 // from the text; every document is hashed on the way.
 func (f *File) migrate(ctx context.Context, version uint32) error {
-	was, change := schemaSQL, f.fromVersion2
+	was, change := schemaSQL, f.reindex
 	if version == 1 {
 		was, change = schemaV1, f.fromVersion1
 	}
@@ -34,9 +34,9 @@ func (f *File) migrate(ctx context.Context, version uint32) error {
 	})
 }
 
-// fromVersion2: the tables are the same, the rows of the index are not. All
-// documents become pending and are indexed.
-func (f *File) fromVersion2(ctx context.Context, tx *sql.Tx) error {
+// reindex, of versions 2 and 3: the tables are the same, the rows of the index are not.
+// All documents become pending and are indexed.
+func (f *File) reindex(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM segments; DELETE FROM postings; UPDATE documents SET visible = 0, words = 0;
 		UPDATE state SET passages = 0, words = 0, all_words = 0`)
 	if err != nil {

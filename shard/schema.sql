@@ -1,4 +1,4 @@
--- One shard file, schema version 3. Everything that a file needs stands in it:
+-- One shard file, schema version 4. Everything that a file needs stands in it:
 -- it can be handed over alone. What is written down here is compared, text by
 -- text, with the schema of every file that is opened.
 

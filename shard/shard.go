@@ -58,7 +58,7 @@ func (k Kind) String() string {
 }
 
 // SchemaVersion is the user_version of the files that this version writes.
-const SchemaVersion = 3
+const SchemaVersion = 4
 
 var (
 	// ErrNotFound: no such document, passage or file.

@@ -130,7 +130,7 @@ func kindOf(r rune) kind {
 	switch {
 	case r == '\'' || r == 0x2019 || r == 0x02bc || r == 0xff07:
 		return apostrophe
-	case r == 0x00ad || r == 0x200c || r == 0x200d || r == 0x2060:
+	case r == 0x00ad || r == 0x200c || r == 0x200d || r == 0x2060 || r == tatweel:
 		return unseen
 	case unicode.Is(unicode.Nd, r):
 		return number
@@ -176,7 +176,7 @@ func (t *folder) fold(s []byte) []byte {
 	for d := t.apart; len(d) > 0; {
 		r, n := utf8.DecodeRune(d)
 		d = d[n:]
-		if unicode.Is(unicode.M, r) && (bare || unicode.Is(unicode.Variation_Selector, r)) {
+		if unicode.Is(unicode.M, r) && (bare || isPoint(r) || unicode.Is(unicode.Variation_Selector, r)) || r == tatweel {
 			continue
 		}
 		r = unicode.ToLower(unicode.ToUpper(r))
@@ -214,6 +214,23 @@ func isWord(s []byte) bool {
 func dropsMarks(r rune) bool {
 	return r < runeSelf || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Inherited) ||
 		!unicode.IsLetter(r) && unicode.Is(unicode.Common, r)
+}
+
+// tatweel makes an Arabic word longer to the eye, and is no letter of it.
+const tatweel = 0x0640
+
+// isPoint reports whether a mark is of those that Hebrew and Arabic put to a text to
+// be read aloud, and leave out of every other: points, vowels, accents. Madda and
+// hamza above or below a letter are part of its spelling.
+func isPoint(r rune) bool {
+	switch {
+	case r >= 0x0591 && r <= 0x05c7, r == 0xfb1e: // Hebrew
+	case r >= 0x0610 && r <= 0x061a, r >= 0x064b && r <= 0x0652, r >= 0x0656 && r <= 0x065f, r == 0x0670:
+	case r >= 0x06d6 && r <= 0x06ed, r >= 0x0898 && r <= 0x089f, r >= 0x08ca && r <= 0x08ff:
+	default:
+		return false
+	}
+	return unicode.Is(unicode.M, r)
 }
 
 // letters returns what is written for a Latin letter that Unicode does not take

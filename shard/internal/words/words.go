@@ -2,7 +2,7 @@
 // query into terms that find them. It is pure: the same bytes give the same
 // terms on every machine.
 //
-// # What a term is (words-v1)
+// # What a term is (words-v2)
 //
 // A word is a run of letters, digits and marks (Unicode categories L, N, M).
 // Everything else stands between words; soft hyphens and zero-width joiners
@@ -11,8 +11,9 @@
 //   - Case is folded, and compatibility forms are (NFKC: full width, ligatures,
 //     superscripts), where what comes of it is letters and digits.
 //   - Latin, Greek and Cyrillic letters lose their marks, and ß æ œ ø ł đ ð þ ħ ŧ
-//     become ss ae oe o l d d th h t: "Zürich" and "zurich" are one term. Marks of
-//     other scripts are kept, in form NFC.
+//     become ss ae oe o l d d th h t: "Zürich" and "zurich" are one term. Hebrew and
+//     Arabic lose points, vowels and accents, and the tatweel. Other marks are kept,
+//     in form NFC.
 //   - What is then a word of a to z alone is stemmed as English, by Snowball's
 //     algorithm of 2025 (Porter2). A word with a digit never is.
 //   - One letter directly before ++ or #, no letter after it, keeps the sign: c++.
@@ -31,7 +32,7 @@ package words
 
 // Version names the output of this package. Another output needs another name:
 // an index holds terms, and those of two versions do not find each other.
-const Version = "words-v1"
+const Version = "words-v2"
 
 // MaxTerm is the most bytes that a term has. A longer word is cut after the last
 // whole character that fits; the rest of it is in no term.

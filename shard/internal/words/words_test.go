@@ -39,6 +39,9 @@ func TestTermsOfText(t *testing.T) {
 		{"hangul", "학교에서", "학교 교에 에서 서"},
 		{"run with joiner and loose marks", "検\u200d索 検" + strings.Repeat("\u0301", 40) + "索", "検索 索 検" + strings.Repeat("\u0301", 14) + "索 索"},
 		{"mixed scripts", "Web検索API", "web 検索 索 api"},
+		{"hebrew points", "שָׁלוֹם שלום \ufb2a\u05b8לום בְּרֵאשִׁ֖ית", "שלום שלום שלום בראשית"},
+		{"arabic vowels and tatweel", "كَتَبَ كتب رســالة رسَـَالة ـ مُحَمَّد \ufe91ـ", "كتب كتب رسالة رسالة محمد ب"},
+		{"arabic letters with hamza", "أكل سؤال \u0627\u0654كل", "أكل سؤال أكل"},
 		{"devanagari", "क़लम क\u093cलम", "क़लम क़लम"},
 	} {
 		if got := terms(&k, c.text); got != c.want {
