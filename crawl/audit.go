@@ -43,7 +43,9 @@ func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, e
 	}
 	var listed []string
 	if sitemapURL != "" {
-		for s, err := range c.sitemaps(ctx, newGate(c.fetcher, c.parser, c.cfg), sitemapURL) {
+		g := newGate(c.fetcher, c.parser, c.cfg)
+		defer g.leave()
+		for s, err := range c.sitemaps(ctx, g, sitemapURL) {
 			if err != nil {
 				return audit.Report{}, err
 			}

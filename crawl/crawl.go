@@ -11,7 +11,8 @@
 //     pages are not emitted, nofollow links not followed;
 //   - a host is asked for one thing at a time and at most as often as it wants
 //     (polite), or by a bounded number of requests at once (Fast), and left
-//     alone for as long as it asks; robots.txt counts as a request;
+//     alone for as long as it asks; robots.txt counts as a request. With
+//     [Config.Politeness] that holds over all crawls of the process;
 //   - hosts do not wait for each other, neither for a turn nor for a level: one
 //     that is slow, asks for a pause or stops answering holds up itself alone;
 //   - each address is requested once, however many lead to it; only failures
@@ -127,7 +128,10 @@ type Config struct {
 	// which robots.txt, meta robots and X-Robots-Tag are read. "": the
 	// product's own.
 	UserAgent string
-	RobotsTTL time.Duration // how long a robots.txt counts; 0: 1 h, at most 24 h
+
+	// Politeness is shared with the other crawls of the process, and made for the
+	// same user agent. nil: this crawl has one of its own.
+	Politeness *Politeness
 
 	Tracking []string // query parameters to strip, "name" or "prefix*"; nil: a built-in list
 

@@ -47,24 +47,26 @@ func (c *Crawler) ownFetcher(guard *egress.Guard, plain *fetch.HTTP) (fetch.Fetc
 	}
 }
 
-// part judges the address of a part of a page, such as a script, by the rules
-// that hold for pages: it must be of the crawl's own hosts, and robots.txt must
-// allow it. It belongs to its page's turn and waits for none of its own.
-func (r *run) part(ctx context.Context, address string) error {
-	u, err := r.c.parser.Parse(address)
-	if err != nil {
-		return err
+// parts judges the addresses of parts of a page of host, such as scripts, by the
+// rules that hold for pages: one must be of the crawl's own hosts, and robots.txt
+// must allow it. It belongs to its page's turn and waits for none of its own.
+func (r *run) parts(host string) func(context.Context, string) error {
+	return func(ctx context.Context, address string) error {
+		u, err := r.c.parser.Parse(address)
+		if err != nil {
+			return err
+		}
+		if _, ours := r.c.scope.adopt(u); !ours {
+			return fmt.Errorf("%.200s is on a host that is not crawled", address)
+		}
+		d, err := r.gate.robots.Check(withinTurn(ctx, host), u)
+		switch {
+		case err != nil:
+			return err
+		case !d.Allowed:
+			return errors.New(d.Reason)
+		}
+		r.gate.requests.Add(1)
+		return nil
 	}
-	if _, ours := r.c.scope.adopt(u); !ours {
-		return fmt.Errorf("%.200s is on a host that is not crawled", address)
-	}
-	d, err := r.gate.robots.Check(ctx, u)
-	switch {
-	case err != nil:
-		return err
-	case !d.Allowed:
-		return errors.New(d.Reason)
-	}
-	r.gate.requests.Add(1)
-	return nil
 }

@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,36 +15,40 @@ import (
 
 // A gate is what every request of a crawl goes through, those for robots.txt
 // included: the host's pace, the count, and what the answer says about both.
+// Pace and robots.txt are shared with the other crawls of the process.
 type gate struct {
 	fetcher   fetch.Fetcher
 	parser    *weburl.Parser
 	pace      *pace
-	robots    *robots.Cache
+	guest     *guest // of pace: this crawl
+	robots    *robots.Reader
 	names     notPages
-	polite    bool
 	documents bool          // whatever their addresses look like
 	slots     chan struct{} // one for each request under way, over all hosts
 	least     time.Duration // spacing that the caller asked for, 0 where he did not
 
 	requests atomic.Int64
-
-	mu   sync.Mutex
-	last map[string]error // by host: why the latest request failed, nil if it did not
 }
 
 var _ fetch.Fetcher = (*gate)(nil)
 
+// newGate makes the gate of one crawl, which must leave at its end.
 func newGate(f fetch.Fetcher, parser *weburl.Parser, cfg Config) *gate {
-	g := &gate{fetcher: f, parser: parser, names: newNotPages(), polite: !cfg.Fast, documents: cfg.Documents, least: cfg.Delay, slots: make(chan struct{}, cfg.Workers), last: map[string]error{}}
-	switch {
-	case cfg.Delay > 0 || cfg.Fast:
-		g.pace = newPace(cfg.Delay)
-	default:
-		g.pace = newPace(defaultDelay)
+	shared := cfg.Politeness
+	if shared == nil {
+		shared = NewPoliteness(cfg.UserAgent, 0)
 	}
-	g.robots = robots.NewCache(g, robots.CacheConfig{Token: token(cfg.UserAgent), TTL: cfg.RobotsTTL})
+	g := &gate{fetcher: f, parser: parser, names: newNotPages(), documents: cfg.Documents, pace: shared.pace, least: cfg.Delay, slots: make(chan struct{}, cfg.Workers)}
+	g.guest = &guest{pace: shared.pace, polite: !cfg.Fast, delay: cfg.Delay}
+	if g.guest.polite && cfg.Delay == 0 {
+		g.guest.delay = defaultDelay
+	}
+	g.robots = shared.robots.Through(g)
 	return g
 }
+
+// leave says that the crawl is over.
+func (g *gate) leave() { g.guest.leave() }
 
 // Fetch implements [fetch.Fetcher]: it waits for the host's turn first.
 func (g *gate) Fetch(ctx context.Context, req fetch.Request) (fetch.Response, error) {
@@ -53,31 +56,32 @@ func (g *gate) Fetch(ctx context.Context, req fetch.Request) (fetch.Response, er
 }
 
 // fetch is Fetch with one context for the turn and one for the answer.
-func (g *gate) fetch(turn, ctx context.Context, req fetch.Request) (fetch.Response, error) {
+func (g *gate) fetch(starts, ctx context.Context, req fetch.Request) (fetch.Response, error) {
 	u, err := g.parser.Parse(req.URL)
 	if err != nil {
 		return fetch.Response{}, &fetch.Error{URL: req.URL, Class: fetch.Denied, Reason: "not a usable URL", Err: err}
 	}
-	// The slot comes after the turn: hosts that are waited for take none.
-	if err := g.pace.wait(turn, u.Host()); err != nil {
-		return fetch.Response{}, err
-	}
-	select {
-	case g.slots <- struct{}{}:
-		defer func() { <-g.slots }()
-	case <-turn.Done():
-		return fetch.Response{}, turn.Err()
+	if ctx.Value(turnAt{}) != u.Host() {
+		// The slot comes after the turn: hosts that are waited for take none.
+		turn, err := g.guest.turn(starts, u.Host())
+		if err != nil {
+			return fetch.Response{}, err
+		}
+		defer turn.end()
+		select {
+		case g.slots <- struct{}{}:
+			defer func() { <-g.slots }()
+		case <-starts.Done():
+			return fetch.Response{}, starts.Err()
+		}
+		turn.started()
 	}
 	req.AnyType = req.AnyType || isBinary(g.names.kind(u))
 	if g.documents {
 		req.Document = extract.BeginsDocument
 	}
-	g.pace.started(u.Host())
 	g.requests.Add(1)
 	resp, err := g.fetcher.Fetch(ctx, req)
-	g.mu.Lock()
-	g.last[u.Host()] = err
-	g.mu.Unlock()
 	var fe *fetch.Error
 	switch {
 	case err == nil:
@@ -86,6 +90,16 @@ func (g *gate) fetch(turn, ctx context.Context, req fetch.Request) (fetch.Respon
 		g.pace.pushBack(u.Host(), min(max(fe.RetryAfter, time.Second), longestPause))
 	}
 	return resp, err
+}
+
+// turnAt is the key of a context's host whose turn is taken already: what is
+// asked for on behalf of a page that is under way waits for no turn, as it would
+// wait for the end of its own.
+type turnAt struct{}
+
+// withinTurn marks what belongs to a turn at host.
+func withinTurn(ctx context.Context, host string) context.Context {
+	return context.WithValue(ctx, turnAt{}, host)
 }
 
 // token gives the product token of a user agent: the name under which a site's
@@ -107,19 +121,10 @@ func deniedCause(err error) error {
 }
 
 // admit asks robots.txt about an address, and learns the host's pace from it.
-// Where the rules could not be had, cause says why as far as is known.
-func (g *gate) admit(ctx context.Context, u weburl.URL) (d robots.Decision, cause, err error) {
-	d, err = g.robots.Check(ctx, u)
-	if err != nil {
-		return d, nil, err
+func (g *gate) admit(ctx context.Context, u weburl.URL) (robots.Decision, error) {
+	d, err := g.robots.Check(ctx, u)
+	if err == nil && g.guest.polite && d.HasDelay {
+		g.guest.keepTo(u.Host(), max(d.CrawlDelay, g.least))
 	}
-	if g.polite && d.HasDelay {
-		g.pace.setDelay(u.Host(), max(d.CrawlDelay, g.least))
-	}
-	if !d.Allowed && d.Temporary {
-		g.mu.Lock()
-		cause = g.last[u.Host()]
-		g.mu.Unlock()
-	}
-	return d, cause, nil
+	return d, err
 }

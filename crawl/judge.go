@@ -17,15 +17,15 @@ import (
 // admit asks robots.txt about an address. A site whose rules cannot be read
 // for a while is closed, so a site that was open waits for them; one that has
 // not answered at all yet is given up at once.
-func (r *run) admit(ctx context.Context, l *lane, u weburl.URL) (d robots.Decision, cause, err error) {
+func (r *run) admit(ctx context.Context, l *lane, u weburl.URL) (d robots.Decision, err error) {
 	for attempt := 1; ; attempt++ {
-		d, cause, err = r.gate.admit(ctx, u)
-		wait := err == nil && !d.Allowed && d.Temporary && d.RetryAfter <= longestPause && !errors.Is(cause, egress.ErrDenied)
+		d, err = r.gate.admit(ctx, u)
+		wait := err == nil && !d.Allowed && d.Temporary && d.RetryAfter <= longestPause && !errors.Is(d.Err, egress.ErrDenied)
 		if !wait || !l.answered.Load() || attempt == r.c.cfg.Attempts {
-			return d, cause, err
+			return d, err
 		}
 		if err := sleepUntil(ctx, time.Now().Add(d.RetryAfter+time.Millisecond)); err != nil {
-			return d, nil, err
+			return d, err
 		}
 	}
 }
@@ -138,4 +138,19 @@ func (r *run) seedError(v *visited) error {
 		e.Hint = "start at another page of the site"
 	}
 	return e
+}
+
+func sleepUntil(ctx context.Context, at time.Time) error {
+	d := time.Until(at)
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -71,7 +71,7 @@ func (l *looking) result() finding {
 
 // allowed asks robots.txt.
 func (l *looking) allowed(ctx context.Context, u weburl.URL) (bool, error) {
-	d, _, err := l.gate.admit(ctx, u)
+	d, err := l.gate.admit(ctx, u)
 	if err == nil && !d.Allowed {
 		l.say(Unreachable, d.Reason)
 	}

@@ -90,6 +90,7 @@ func (p *Private) Recheck(ctx context.Context, cfg RecheckConfig) (map[string]in
 		return nil, err
 	}
 	defer closeAll()
+	defer r.gate.leave()
 	return r.run(ctx, pages)
 }
 

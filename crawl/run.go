@@ -87,6 +87,7 @@ func (c *Crawler) crawl(ctx context.Context, kept *crawldb.Crawl, emit func(inge
 		lanes: map[string]*lane{},
 		busy:  map[string]int{},
 	}
+	defer r.gate.leave()
 	if c.cfg.Embedder != nil {
 		r.relevance = &relevance{embedder: c.cfg.Embedder, extract: c.cfg.Extract}
 	}

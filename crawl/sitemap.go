@@ -125,12 +125,12 @@ func (c *Crawler) oneSitemap(ctx context.Context, g *gate, address string) (site
 		if err != nil {
 			return sitemap.Sitemap{}, err
 		}
-		d, cause, err := g.admit(ctx, u)
+		d, err := g.admit(ctx, u)
 		if err != nil {
 			return fail(err)
 		}
 		if !d.Allowed {
-			return fail(errors.Join(errors.New("robots.txt forbids it, or cannot be had"), cause))
+			return fail(errors.Join(errors.New("robots.txt forbids it, or cannot be had"), d.Err))
 		}
 		resp, err := g.Fetch(ctx, fetch.Request{URL: u.String(), AnyType: true})
 		if err != nil {

@@ -77,14 +77,14 @@ func (r *run) visit(starts, answers context.Context, l *lane, e frontier.Entry) 
 	if reason := r.c.leaveOut(r.c.names.kind(u), e.Depth == 0); reason != "" {
 		return v.refused(ErrSeedNotPage, reason)
 	}
-	d, cause, err := r.admit(starts, l, u)
-	v.cause = cause
+	d, err := r.admit(starts, l, u)
+	v.cause = d.Err
 	switch {
 	case err != nil:
 		v.err = err
 		return v
-	case errors.Is(cause, egress.ErrDenied):
-		v.cause = deniedCause(cause)
+	case errors.Is(d.Err, egress.ErrDenied):
+		v.cause = deniedCause(d.Err)
 		return v.refused(ErrSeedAddress, v.cause.Error())
 	case !d.Allowed && d.Temporary:
 		v = v.failed(ErrSeedUnreachable, fetch.Transient, d.Reason)
@@ -93,7 +93,7 @@ func (r *run) visit(starts, answers context.Context, l *lane, e frontier.Entry) 
 	case !d.Allowed:
 		return v.refused(ErrSeedRobots, d.Reason)
 	}
-	resp, err := r.gate.fetch(starts, answers, fetch.Request{URL: e.URL, Parts: r.part})
+	resp, err := r.gate.fetch(starts, answers, fetch.Request{URL: e.URL, Parts: r.parts(u.Host())})
 	if err != nil {
 		return v.unfetched(answers, err)
 	}

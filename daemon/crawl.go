@@ -112,11 +112,8 @@ func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl
 func (n *Node) asking(fetcher string, fast bool, rps float64, nets []string) (cfg crawl.Config, err error) {
 	c := n.cfg.Crawl
 	cfg = crawl.Config{
-		Fast: fast, UserAgent: c.UserAgent, Tracking: c.Tracking, RobotsTTL: time.Duration(c.RobotsTTLMinutes) * time.Minute,
+		Fast: fast, UserAgent: n.userAgent(), Tracking: c.Tracking, Politeness: n.politeness,
 		Fetcher: crawl.FetcherKind(cmp.Or(fetcher, c.Fetcher)), ChromiumPath: c.Chromium, Extract: n.extract,
-	}
-	if cfg.UserAgent == "" {
-		cfg.UserAgent = fetch.UserAgent("", c.Contact)
 	}
 	if cfg.Delay, err = spacing(rps); err != nil {
 		return cfg, err
@@ -129,6 +126,12 @@ func (n *Node) asking(fetcher string, fast bool, rps float64, nets []string) (cf
 		cfg.HostedKey, err = hostedKey(c.HostedKeyFile)
 	}
 	return cfg, err
+}
+
+// userAgent gives the name that every crawl of this node goes by.
+func (n *Node) userAgent() string {
+	c := n.cfg.Crawl
+	return cmp.Or(c.UserAgent, fetch.UserAgent("", c.Contact))
 }
 
 // spacing gives the time between requests for a rate; 0 is none given.

@@ -46,19 +46,21 @@ type Options struct {
 
 // A Node is an open home. It implements [api.Service].
 type Node struct {
-	home     Home
-	cfg      Config
-	listen   []string
-	log      *slog.Logger
-	lock     *lock
-	id       string
-	shared   *shard.Shared
-	private  *crawl.Private
-	crawlDB  string
-	reserve  *reserve
-	indexer  *indexer
-	attached *attachments
-	pdf      *pdf.Reader // nil: PDF files are refused
+	home    Home
+	cfg     Config
+	listen  []string
+	log     *slog.Logger
+	lock    *lock
+	id      string
+	shared  *shard.Shared
+	private *crawl.Private
+	crawlDB string
+	// politeness is what all crawls and checks keep to together.
+	politeness *crawl.Politeness
+	reserve    *reserve
+	indexer    *indexer
+	attached   *attachments
+	pdf        *pdf.Reader // nil: PDF files are refused
 
 	headProblems []string // of own corpora, when the home was opened
 
@@ -142,6 +144,7 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.attached = openAttachments(opts.Home)
+	n.politeness = crawl.NewPoliteness(n.userAgent(), time.Duration(cfg.Crawl.RobotsTTLMinutes)*time.Minute)
 	n.crawlDB = crawlDBPath(opts.Home, cfg)
 	if n.private, err = crawl.OpenDamaged(n.crawlDB); err != nil {
 		return nil, err

@@ -68,8 +68,8 @@ func (n *Node) crawlSite(ctx context.Context, req api.CrawlSitesRequest, s api.S
 	return res
 }
 
-// groupSites puts sites together that may ask one host, since each crawl keeps
-// the pace of a host for itself alone.
+// groupSites puts sites together that may ask one host: crawled side by side they
+// would only wait for each other's turns.
 func groupSites(sites []api.Site) (groups [][]int, err error) {
 	type group struct {
 		hosts map[string]bool

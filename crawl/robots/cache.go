@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"arborist/crawl/fetch"
@@ -49,16 +50,21 @@ type Decision struct {
 	Temporary  bool
 	RetryAfter time.Duration
 
+	// Err is why the rules could not be fetched, where Temporary; nil where an
+	// answer came that is none.
+	Err error
+
 	// CrawlDelay is what the site asks for, where HasDelay.
 	CrawlDelay time.Duration
 	HasDelay   bool
 }
 
-// A Cache keeps the rules of many origins. It is safe for concurrent use. The
-// clock is time.Now, in its monotonic part: a clock that jumps changes nothing.
+// A Cache keeps the rules of many origins for any number of readers. It is safe
+// for concurrent use. The clock is time.Now, in its monotonic part: a clock that
+// jumps changes nothing.
 type Cache struct {
 	cfg     CacheConfig
-	fetcher fetch.Fetcher
+	readers atomic.Uint64 // made so far
 
 	mu      sync.Mutex // guards all below
 	origins map[string]*origin
@@ -82,8 +88,15 @@ type verdict struct {
 	why        string // reason where no file was read
 	temporary  bool
 	retryAfter time.Duration // as the server asked
+	err        error         // where nothing was answered
 	expires    time.Time
+
+	// only is the number of the one reader for whom it counts, 0: for all. What
+	// its own guard refuses, or its own end cut off, says nothing to another.
+	only uint64
 }
+
+func (v *verdict) countsFor(r *Reader) bool { return v.only == 0 || v.only == r.number }
 
 // A flight is a fetch that several callers wait for. It is cancelled when the
 // last of them leaves.
@@ -94,9 +107,8 @@ type flight struct {
 	verdict *verdict // once done is closed; nil where it was cancelled
 }
 
-// NewCache makes a cache that fetches through f, whose limits and egress
-// guard therefore hold for robots.txt too.
-func NewCache(f fetch.Fetcher, cfg CacheConfig) *Cache {
+// NewCache makes a cache, which is read with [Cache.Through].
+func NewCache(cfg CacheConfig) *Cache {
 	if cfg.Token == "" {
 		cfg.Token = fetch.ProductToken
 	}
@@ -113,13 +125,27 @@ func NewCache(f fetch.Fetcher, cfg CacheConfig) *Cache {
 	if cfg.MaxOrigins <= 0 {
 		cfg.MaxOrigins = 4096
 	}
-	return &Cache{cfg: cfg, fetcher: f, origins: map[string]*origin{}, recent: list.New()}
+	return &Cache{cfg: cfg, origins: map[string]*origin{}, recent: list.New()}
+}
+
+// A Reader asks a cache and fetches what is missing in it. It is safe for
+// concurrent use.
+type Reader struct {
+	cache   *Cache
+	fetcher fetch.Fetcher
+	number  uint64
+}
+
+// Through gives a reader that fetches through f, whose limits and egress guard
+// therefore hold for robots.txt too.
+func (c *Cache) Through(f fetch.Fetcher) *Reader {
+	return &Reader{cache: c, fetcher: f, number: c.readers.Add(1)}
 }
 
 // Check decides about an address, fetching its origin's robots.txt where there
 // is no fresh answer. Its only error is ctx's own.
-func (c *Cache) Check(ctx context.Context, u weburl.URL) (Decision, error) {
-	v, err := c.verdict(ctx, u.Origin())
+func (r *Reader) Check(ctx context.Context, u weburl.URL) (Decision, error) {
+	v, err := r.verdict(ctx, u.Origin())
 	if err != nil {
 		return Decision{}, fmt.Errorf("check robots of %.200q: %w", u, err)
 	}
@@ -134,27 +160,28 @@ func (c *Cache) Check(ctx context.Context, u weburl.URL) (Decision, error) {
 		d.Reason = "robots.txt: " + line
 	}
 	if !d.Allowed && v.temporary {
-		d.Temporary, d.RetryAfter = true, max(time.Until(v.expires), 0)
+		d.Temporary, d.Err, d.RetryAfter = true, v.err, max(time.Until(v.expires), 0)
 	}
 	return d, nil
 }
 
 // verdict gives the fresh verdict of an origin, joining or starting a fetch
 // where there is none.
-func (c *Cache) verdict(ctx context.Context, name string) (*verdict, error) {
+func (r *Reader) verdict(ctx context.Context, name string) (*verdict, error) {
+	c := r.cache
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		c.mu.Lock()
 		o := c.origin(name)
-		if v := o.verdict; v != nil && time.Now().Before(v.expires) {
+		if v := o.verdict; v != nil && v.countsFor(r) && time.Now().Before(v.expires) {
 			c.mu.Unlock()
 			return v, nil
 		}
 		f := o.flight
 		if f == nil {
-			f = c.start(ctx, o)
+			f = r.start(ctx, o)
 		}
 		f.waiters++
 		c.mu.Unlock()
@@ -172,7 +199,7 @@ func (c *Cache) verdict(ctx context.Context, name string) (*verdict, error) {
 		c.mu.Unlock()
 		// No verdict: the flight was cancelled by those before us, or our own
 		// context ended. Go round again and see.
-		if v != nil {
+		if v != nil && v.countsFor(r) {
 			return v, nil
 		}
 	}

@@ -67,7 +67,7 @@ func parse(t *testing.T, url string) weburl.URL {
 	return u
 }
 
-func mustCheck(t *testing.T, c *Cache, url string) Decision {
+func mustCheck(t *testing.T, c *Reader, url string) Decision {
 	t.Helper()
 	d, err := c.Check(t.Context(), parse(t, url))
 	if err != nil {
@@ -80,7 +80,7 @@ func TestRulesAreFetchedOncePerLifetime(t *testing.T) {
 	for _, c := range []struct{ set, lives time.Duration }{{0, time.Hour}, {10 * time.Minute, 10 * time.Minute}, {72 * time.Hour, 24 * time.Hour}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &site{answer: file("User-agent: *\nDisallow: /a\nCrawl-delay: 3")}
-			cache := NewCache(s, CacheConfig{TTL: c.set})
+			cache := NewCache(CacheConfig{TTL: c.set}).Through(s)
 			for range 3 {
 				d := mustCheck(t, cache, "http://e.org/a/b?c#d")
 				if d.Allowed || d.Reason != "robots.txt: Disallow: /a" || d.CrawlDelay != 3*time.Second || !d.HasDelay || d.Temporary {
@@ -105,7 +105,7 @@ func TestEachOriginHasItsOwnRules(t *testing.T) {
 	s := &site{answer: func(url string) (fetch.Response, error) {
 		return fetch.Response{Status: 200, Body: []byte("User-agent: *\nDisallow: /" + strings.ReplaceAll(url, "/", "-"))}, nil
 	}}
-	cache := NewCache(s, CacheConfig{})
+	cache := NewCache(CacheConfig{}).Through(s)
 	for i, u := range []string{"http://e.org/", "https://e.org/", "http://e.org:8080/", "http://www.e.org/", "http://[::1]/"} {
 		mustCheck(t, cache, u)
 		if n := int(s.fetched.Load()); n != i+1 {
@@ -130,7 +130,7 @@ func TestStatusDecidesByTheRFC(t *testing.T) {
 		{429, false, true}, {500, false, true}, {502, false, true}, {503, false, true}, {599, false, true},
 		{304, false, true}, {302, false, true}, // a redirect to nowhere
 	} {
-		d := mustCheck(t, NewCache(&site{answer: status(c.code)}, CacheConfig{}), "http://e.org/x")
+		d := mustCheck(t, NewCache(CacheConfig{}).Through(&site{answer: status(c.code)}), "http://e.org/x")
 		if d.Allowed != c.allowed || d.Temporary != c.temporary {
 			t.Errorf("status %d: %+v", c.code, d)
 		}
@@ -143,7 +143,7 @@ func TestStatusDecidesByTheRFC(t *testing.T) {
 func TestUnreachableStaysClosedUntilItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{answer: status(503)}
-		cache := NewCache(s, CacheConfig{})
+		cache := NewCache(CacheConfig{}).Through(s)
 		closed := func(wait time.Duration) {
 			t.Helper()
 			d := mustCheck(t, cache, "http://e.org/x")
@@ -179,7 +179,7 @@ func TestServersRetryAfterIsRespectedUpToTheTTL(t *testing.T) {
 			s := &site{answer: func(url string) (fetch.Response, error) {
 				return fetch.Response{}, &fetch.Error{URL: url, Class: fetch.Transient, Status: 503, Reason: "status 503", RetryAfter: asked}
 			}}
-			if d := mustCheck(t, NewCache(s, CacheConfig{}), "http://e.org/"); d.RetryAfter != want {
+			if d := mustCheck(t, NewCache(CacheConfig{}).Through(s), "http://e.org/"); d.RetryAfter != want {
 				t.Errorf("asked for %v, waits %v, want %v", asked, d.RetryAfter, want)
 			}
 		})
@@ -189,7 +189,7 @@ func TestServersRetryAfterIsRespectedUpToTheTTL(t *testing.T) {
 func TestCallersOfOneOriginShareAFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{answer: file("User-agent: *\nDisallow: /"), takes: 2 * time.Second}
-		cache := NewCache(s, CacheConfig{})
+		cache := NewCache(CacheConfig{}).Through(s)
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
@@ -211,7 +211,7 @@ func TestCallersOfOneOriginShareAFetch(t *testing.T) {
 func TestCallerThatLeavesDoesNotTakeTheFetchAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{answer: file(""), takes: 4 * time.Second}
-		cache, page := NewCache(s, CacheConfig{}), parse(t, "http://e.org/")
+		cache, page := NewCache(CacheConfig{}).Through(s), parse(t, "http://e.org/")
 		first, leave := context.WithCancel(t.Context())
 		gone := make(chan error)
 		go func() {
@@ -235,7 +235,7 @@ func TestCallerThatLeavesDoesNotTakeTheFetchAlong(t *testing.T) {
 func TestFetchEndsWhenNobodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{answer: file(""), takes: time.Hour}
-		cache, page := NewCache(s, CacheConfig{}), parse(t, "http://e.org/")
+		cache, page := NewCache(CacheConfig{}).Through(s), parse(t, "http://e.org/")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := cache.Check(ctx, page); !errors.Is(err, context.DeadlineExceeded) {
@@ -256,7 +256,7 @@ func TestFetchEndsWhenNobodyWaits(t *testing.T) {
 // A caller may join a fetch in the instant in which the last waiter leaves.
 func TestJoiningAFetchThatIsBeingCancelledStartsAnother(t *testing.T) {
 	s := &site{answer: file(""), takes: 200 * time.Microsecond}
-	cache, page := NewCache(s, CacheConfig{TTL: time.Nanosecond}), parse(t, "http://e.org/")
+	cache, page := NewCache(CacheConfig{TTL: time.Nanosecond}).Through(s), parse(t, "http://e.org/")
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -279,10 +279,11 @@ func TestJoiningAFetchThatIsBeingCancelledStartsAnother(t *testing.T) {
 
 func TestNumberAndWeightOfOriginsAreBounded(t *testing.T) {
 	s := &site{answer: file("User-agent: *\nDisallow: /a")}
-	cache := NewCache(s, CacheConfig{MaxOrigins: 10})
+	cache := NewCache(CacheConfig{MaxOrigins: 10})
+	reader := cache.Through(s)
 	for i := range 100 {
-		mustCheck(t, cache, fmt.Sprintf("http://h%d.org/", i))
-		mustCheck(t, cache, "http://often.org/")
+		mustCheck(t, reader, fmt.Sprintf("http://h%d.org/", i))
+		mustCheck(t, reader, "http://often.org/")
 	}
 	if len(cache.origins) != 10 || cache.recent.Len() != 10 {
 		t.Errorf("%d origins kept, list of %d", len(cache.origins), cache.recent.Len())
@@ -296,9 +297,10 @@ func TestNumberAndWeightOfOriginsAreBounded(t *testing.T) {
 	for i := 0; long.Len() < MaxSize-5000; i++ {
 		fmt.Fprintf(&long, "Disallow: /%d%s\n", i, strings.Repeat("a", 4000))
 	}
-	heavy := NewCache(&site{answer: file(long.String())}, CacheConfig{})
+	heavy := NewCache(CacheConfig{})
+	reader = heavy.Through(&site{answer: file(long.String())})
 	for i := range 80 {
-		mustCheck(t, heavy, fmt.Sprintf("http://h%d.org/", i))
+		mustCheck(t, reader, fmt.Sprintf("http://h%d.org/", i))
 	}
 	sum := 0
 	for _, o := range heavy.origins {
@@ -312,19 +314,53 @@ func TestNumberAndWeightOfOriginsAreBounded(t *testing.T) {
 func TestOriginBeingFetchedIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{answer: file("User-agent: *\nDisallow: /a"), takes: 2 * time.Second}
-		cache := NewCache(s, CacheConfig{MaxOrigins: 1})
+		cache := NewCache(CacheConfig{MaxOrigins: 1})
+		reader := cache.Through(s)
 		var wg sync.WaitGroup
 		for _, u := range []string{"http://a.org/", "http://b.org/", "http://c.org/", "http://a.org/"} {
-			wg.Go(func() { mustCheck(t, cache, u) })
+			wg.Go(func() { mustCheck(t, reader, u) })
 			synctest.Wait()
 		}
 		wg.Wait()
 		if n := s.fetched.Load(); n != 3 {
 			t.Errorf("%d fetches for three origins", n)
 		}
-		mustCheck(t, cache, "http://d.org/")
+		mustCheck(t, reader, "http://d.org/")
 		if one := cache.origins["http://d.org"]; len(cache.origins) != 1 || one == nil || cache.weight != one.verdict.rules.weight {
 			t.Errorf("%d origins, weight %d", len(cache.origins), cache.weight)
+		}
+	})
+}
+
+func TestReadersShareAnswersButNotWhatIsTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusing := func(url string) (fetch.Response, error) {
+			return fetch.Response{}, &fetch.Error{URL: url, Class: fetch.Denied}
+		}
+		broken := func(string) (fetch.Response, error) { return fetch.Response{}, errors.New("its archive is full") }
+		for name, first := range map[string]func(string) (fetch.Response, error){"a guard refuses": refusing, "a fetcher is broken": broken} {
+			cache := NewCache(CacheConfig{})
+			f, g := &site{answer: first, takes: time.Second}, &site{answer: file("User-agent: *\nDisallow: /a")}
+			own, other, third := cache.Through(f), cache.Through(g), cache.Through(g)
+			const page = "http://e.org/b"
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if d := mustCheck(t, own, page); d.Allowed || d.Err == nil {
+					t.Errorf("%s: %+v", name, d)
+				}
+			})
+			synctest.Wait() // the other waits for the same request
+			wg.Go(func() {
+				if d := mustCheck(t, other, page); !d.Allowed {
+					t.Errorf("%s, and another reader is told %+v", name, d)
+				}
+			})
+			wg.Wait()
+			mustCheck(t, third, page)
+			mustCheck(t, own, page) // is glad of what another could fetch
+			if f.fetched.Load() != 1 || g.fetched.Load() != 1 {
+				t.Errorf("%s: %d and %d requests", name, f.fetched.Load(), g.fetched.Load())
+			}
 		}
 	})
 }

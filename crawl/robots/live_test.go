@@ -19,7 +19,7 @@ import (
 )
 
 // live serves mux on loopback and gives a cache over the real fetcher.
-func live(t *testing.T, h http.Handler, cfg CacheConfig) (*Cache, string) {
+func live(t *testing.T, h http.Handler, cfg CacheConfig) (*Reader, string) {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
@@ -29,7 +29,7 @@ func live(t *testing.T, h http.Handler, cfg CacheConfig) (*Cache, string) {
 		Ports: []uint16{uint16(port)},
 	}})
 	t.Cleanup(func() { f.Close() })
-	return NewCache(f, cfg), srv.URL
+	return NewCache(cfg).Through(f), srv.URL
 }
 
 func TestFiveRedirectsAreFollowedAndNoMore(t *testing.T) {
@@ -110,7 +110,7 @@ func TestDeadHostIsClosed(t *testing.T) {
 	dead := fetchtest.NewDeaf(t)
 	f := fetch.NewHTTP(fetch.HTTPConfig{Guard: &egress.Guard{Nets: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Ports: []uint16{dead.Port()}}})
 	defer f.Close()
-	d := mustCheck(t, NewCache(f, CacheConfig{}), "http://"+dead.String()+"/")
+	d := mustCheck(t, NewCache(CacheConfig{}).Through(f), "http://"+dead.String()+"/")
 	if d.Allowed || !d.Temporary || !strings.Contains(d.Reason, "connection refused") {
 		t.Errorf("%+v", d)
 	}

@@ -51,15 +51,16 @@ func (c *Cache) forget(o *origin, e *list.Element) {
 	}
 }
 
-// start begins a fetch for o. c.mu is held.
-func (c *Cache) start(ctx context.Context, o *origin) *flight {
+// start begins a fetch for o. The cache's lock is held.
+func (r *Reader) start(ctx context.Context, o *origin) *flight {
+	c := r.cache
 	// The fetch outlives the caller that began it if others wait as well.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &flight{done: make(chan struct{}), cancel: cancel}
 	o.flight = f
 	go func() {
 		defer cancel()
-		v := c.load(ctx, o.name)
+		v := r.load(ctx, o.name)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		defer close(f.done)
@@ -94,21 +95,21 @@ func (c *Cache) settle(o *origin, v *verdict) {
 
 // load fetches and reads robots.txt of an origin by the status rules of RFC
 // 9309 section 2.3.1.
-func (c *Cache) load(ctx context.Context, origin string) *verdict {
+func (r *Reader) load(ctx context.Context, origin string) *verdict {
 	url := origin + "/robots.txt"
 	for range maxRedirects + 1 {
-		resp, err := c.fetcher.Fetch(ctx, fetch.Request{
-			URL: url, AnyType: true, Prefix: MaxSize + 1, Timeout: c.cfg.Timeout,
+		resp, err := r.fetcher.Fetch(ctx, fetch.Request{
+			URL: url, AnyType: true, Prefix: MaxSize + 1, Timeout: r.cache.cfg.Timeout,
 		})
 		if err != nil {
-			return failed(err)
+			return r.failed(err)
 		}
 		switch {
 		case resp.Location != "":
 			url = resp.Location
 			continue
 		case resp.Status >= 200 && resp.Status < 300:
-			return &verdict{rules: Parse(resp.Body, c.cfg.Token)}
+			return &verdict{rules: Parse(resp.Body, r.cache.cfg.Token)}
 		case resp.Status >= 400 && resp.Status < 500:
 			return &verdict{rules: AllowAll()}
 		default:
@@ -120,10 +121,11 @@ func (c *Cache) load(ctx context.Context, origin string) *verdict {
 }
 
 // failed gives the verdict for a fetch that brought no answer.
-func failed(err error) *verdict {
-	v := &verdict{rules: DenyAll(), temporary: true, why: "not reachable: " + err.Error()}
+func (r *Reader) failed(err error) *verdict {
+	v := &verdict{rules: DenyAll(), temporary: true, why: "not reachable: " + err.Error(), err: err}
 	var fe *fetch.Error
 	if !errors.As(err, &fe) {
+		v.only = r.number
 		return v
 	}
 	v.why, v.retryAfter = fe.Reason, fe.RetryAfter
@@ -134,8 +136,8 @@ func failed(err error) *verdict {
 		// Not a refusal of the file but of the pace: closed until it answers.
 	case fe.Status >= 400 && fe.Status < 500:
 		return &verdict{rules: AllowAll()}
-	case fe.Class == fetch.Denied:
-		v.why = err.Error()
+	case fe.Class == fetch.Denied: // by the guard
+		v.why, v.only = err.Error(), r.number
 	}
 	return v
 }
