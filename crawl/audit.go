@@ -11,7 +11,7 @@ import (
 	"arborist/shard"
 )
 
-// Audit says what is wrong with a site, from the latest crawl of its seed that
+// Audit says what is wrong with a site, from the latest crawl of its seeds that
 // was kept. It changes nothing and fetches nothing but the sitemap, where
 // Sitemap names one. It fails with [*SeedError], [ErrNothingToResume] where no
 // crawl is kept, and [ErrSitemap].
@@ -22,9 +22,8 @@ func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, e
 	if c.cfg.Store == nil {
 		return audit.Report{}, errors.New("audit a site: no store was given")
 	}
-	seed := c.seed.String()
 	var addresses []audit.Address
-	err := c.cfg.Store.db.Addresses(ctx, seed, func(a crawldb.Address) error {
+	err := c.cfg.Store.db.Addresses(ctx, c.seeds, func(a crawldb.Address) error {
 		_, document := c.isDocument(a.URL, a.Depth)
 		addresses = append(addresses, audit.Address{
 			URL: a.URL, FoundOn: a.FoundOn, Depth: a.Depth, Trail: a.Trail, Status: a.Status, Result: resultOf(a.State), Reason: a.Reason, Document: document,
@@ -32,7 +31,7 @@ func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, e
 		return nil
 	})
 	if errors.Is(err, crawldb.ErrNoCrawl) {
-		return audit.Report{}, fmt.Errorf("audit %s: %w: crawl it first, with --ingest", seed, ErrNothingToResume)
+		return audit.Report{}, fmt.Errorf("audit %s: %w: crawl it first, with --ingest", c.seed, ErrNothingToResume)
 	}
 	if err != nil {
 		return audit.Report{}, err

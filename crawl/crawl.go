@@ -1,10 +1,10 @@
-// Package crawl brings in the pages of one web site, breadth first, and keeps
+// Package crawl brings in the pages of web sites, breadth first, and keeps
 // them in a private store.
 //
 // A [Crawler] is an ingest source: it emits each page as the bytes that came
 // from the server. It guarantees that
 //
-//   - only the seed's exact host and port, and hosts named beside it, are
+//   - only the seeds' exact hosts and ports, and hosts named beside it, are
 //     asked for pages (see package weburl for http and https of one host); each
 //     redirect is a new request that is judged like any other;
 //   - nothing that robots.txt disallows is requested, in any mode; noindex
@@ -55,6 +55,7 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,9 +86,13 @@ const (
 
 // Config says what to crawl and how. Only Seed is needed.
 type Config struct {
-	Seed     string // http or https address
-	Depth    int    // links from the seed; 0: the seed alone. See [DefaultDepth]
-	MaxPages int    // pages after which to end; 0: no cap
+	Seed string // http or https address
+	// Seeds are further addresses to start at. All seeds are one crawl, in which
+	// each address is requested once; one that comes to nothing is a failed page
+	// like others, as long as another one comes. With Embedder there are none.
+	Seeds    []string
+	Depth    int // links from a seed; 0: the seeds alone. See [DefaultDepth]
+	MaxPages int // pages after which to end; 0: no cap
 
 	// Fast makes up to Workers requests at once, with no delay between them
 	// but Delay. Polite mode makes one at a time to each host, and in all so
@@ -156,7 +161,7 @@ type Config struct {
 	// Store keeps the frontier, so that the crawl can be resumed, and is the
 	// sink that its pages go to. nil: the frontier is kept in memory.
 	Store *Private
-	// Resume goes on with the store's crawl of the same seed.
+	// Resume goes on with the store's crawl of the same seeds, in any order.
 	Resume bool
 
 	// Visit, if not nil, is called for each page and each error status, never
@@ -164,10 +169,11 @@ type Config struct {
 	Visit func(Visit)
 }
 
-// A Crawler crawls one site. Use it for one run.
+// A Crawler crawls one site, or the sites of several seeds. Use it for one run.
 type Crawler struct {
 	cfg     Config
-	seed    weburl.URL
+	seed    weburl.URL // the first
+	seeds   []string   // all, each once
 	parser  *weburl.Parser
 	finder  *links.Finder
 	scope   *scope
@@ -194,11 +200,11 @@ func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	}
 	c.parser = weburl.NewParser(c.cfg.Tracking)
 	c.finder = links.NewFinder(c.parser, token(cfg.UserAgent), links.Limits{})
-	var err error
-	if c.seed, err = c.parser.Parse(cfg.Seed); err != nil {
-		return nil, seedURLError(cfg.Seed, err)
+	seeds, err := c.parseSeeds()
+	if err != nil {
+		return nil, err
 	}
-	if c.scope, err = newScope(c.parser, c.seed, cfg.AllowHosts); err != nil {
+	if c.scope, err = newScope(c.parser, seeds, cfg.AllowHosts); err != nil {
 		return nil, err
 	}
 	if cfg.Author != links.OneLine(cfg.Author) {
@@ -207,14 +213,18 @@ func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	if err := c.checkFromSitemap(); err != nil {
 		return nil, err
 	}
-	guard := &egress.Guard{Nets: cfg.AllowNets, Ports: c.scope.ports(c.seed)}
-	if err := checkGuard(guard, c.seed); err != nil {
-		return nil, &SeedError{Seed: cfg.Seed, Reason: err.Error(), Kind: ErrSeedAddress, Err: err}
+	guard := &egress.Guard{Nets: cfg.AllowNets, Ports: c.scope.ports(seeds)}
+	for _, seed := range seeds {
+		if err := checkGuard(guard, seed); err != nil {
+			return nil, &SeedError{Seed: seed.String(), Reason: err.Error(), Kind: ErrSeedAddress, Err: err}
+		}
 	}
 	if len(cfg.AllowNets) > 0 {
 		// With a private network open, nothing but the crawl's own hosts is
 		// contacted: a redirect of robots.txt could name any other machine.
-		guard.Hosts = append(guard.Hosts, strings.Trim(c.seed.Host(), "[]"))
+		for _, seed := range seeds {
+			guard.Hosts = append(guard.Hosts, strings.Trim(seed.Host(), "[]"))
+		}
 		for _, h := range c.scope.hosts {
 			guard.Hosts = append(guard.Hosts, strings.Trim(h.name, "[]"))
 		}
@@ -227,6 +237,25 @@ func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	}
 	c.fetcher = fetch.WithoutWalls(c.fetcher)
 	return c, nil
+}
+
+// parseSeeds reads the seeds and keeps each once.
+func (c *Crawler) parseSeeds() (seeds []weburl.URL, err error) {
+	for _, s := range append([]string{c.cfg.Seed}, c.cfg.Seeds...) {
+		u, err := c.parser.Parse(s)
+		if err != nil {
+			return nil, seedURLError(s, err)
+		}
+		if !slices.Contains(seeds, u) {
+			seeds = append(seeds, u)
+			c.seeds = append(c.seeds, u.String())
+		}
+	}
+	c.seed = seeds[0]
+	if len(seeds) > 1 && c.cfg.Embedder != nil {
+		return nil, fmt.Errorf("crawl %s: %w: pages are compared with the page of one seed, not of %d", c.seed, ErrEmbedder, len(seeds))
+	}
+	return seeds, nil
 }
 
 func withDefaults(cfg Config) Config {

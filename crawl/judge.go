@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,9 @@ func (r *run) admit(ctx context.Context, l *lane, u weburl.URL) (d robots.Decisi
 }
 
 // judge decides what a result means for the run: whether an entry is tried
-// again, and whether the crawl goes on. A seed that comes to nothing stays
-// waiting, so that a resumed crawl tries it again.
+// again, and whether the crawl goes on. A seed that comes to nothing ends it and
+// stays waiting, so that a resumed crawl tries it again; where there are more
+// seeds, that is the last of them.
 func (r *run) judge(v *visited) error {
 	switch {
 	case v.status != 0 && !v.silent:
@@ -61,6 +63,9 @@ func (r *run) judge(v *visited) error {
 			return nil
 		}
 	default:
+		return nil
+	}
+	if r.lost++; r.lost < len(r.c.seeds) {
 		return nil
 	}
 	r.count(r.outcome(*v))
@@ -105,10 +110,13 @@ func (r *run) leave(v *visited) {
 // seedError says why the seed came to nothing, and what to do about it.
 func (r *run) seedError(v *visited) error {
 	e := &SeedError{Seed: r.c.cfg.Seed, Reason: v.reason, Kind: v.kind, Err: v.cause}
+	if len(r.c.seeds) > 1 {
+		e.Seed = append(slices.Clone(v.entry.Trail), v.entry.URL)[0] + ", the last of the seeds to fail"
+	}
 	if len(v.entry.Trail) > 0 {
 		e.Reason = fmt.Sprintf("it redirects to %.300s: %s", v.entry.URL, v.reason)
 	}
-	host := strings.TrimPrefix(r.c.seed.Origin(), r.c.seed.Scheme()+"://")
+	_, host, _ := strings.Cut(frontier.Origin(v.entry.URL), "://")
 	var left *leftError
 	var fe *fetch.Error
 	switch {

@@ -74,12 +74,16 @@ func (p *Private) About(ctx context.Context, url string) (About, error) {
 func (p *Private) Close() error { return p.db.Close() }
 
 // begin opens the frontier of a crawl.
-func (p *Private) begin(ctx context.Context, seed string, depth int, resume bool) (*crawldb.Crawl, error) {
+func (p *Private) begin(ctx context.Context, seeds []string, depth int, resume bool) (*crawldb.Crawl, error) {
 	open := p.db.Begin
 	if resume {
 		open = p.db.Resume
 	}
-	c, err := open(ctx, seed, depth)
+	c, err := open(ctx, seeds, depth)
+	seed := seeds[0]
+	if len(seeds) > 1 {
+		seed = fmt.Sprintf("%s and %d more seeds", seed, len(seeds)-1)
+	}
 	switch {
 	case errors.Is(err, crawldb.ErrBusy):
 		return nil, fmt.Errorf("crawl %s: %w: wait for it to end", seed, ErrBusy)

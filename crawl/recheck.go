@@ -35,8 +35,8 @@ type RecheckConfig struct {
 	Limit  int    // pages at most, those whose check is longest ago first; 0: all
 	Update bool   // fetch stale pages again and store what changed
 
-	// Crawl says how pages are asked for: its pace, user agent, networks and
-	// fetcher count, and how text is made of them; nothing else of it does.
+	// Crawl says how pages are asked for: its pace, user agent, networks, fetcher
+	// and recorder count, and how text is made of them; nothing else of it does.
 	Crawl Config
 
 	// Each, if not nil, is called for each page, never concurrently. What it is
@@ -118,7 +118,7 @@ func (r *recheck) open(pages map[string][]int64) (closeAll func() error, err err
 	cfg := withDefaults(r.cfg.Crawl)
 	cfg.Documents = true // pages that are stored may be some
 	r.cfg.Crawl = cfg
-	plain := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: max(cfg.Workers, politeAtOnce)})
+	plain := fetch.NewHTTP(fetch.HTTPConfig{Guard: guard, UserAgent: cfg.UserAgent, MaxIdlePerHost: max(cfg.Workers, politeAtOnce), Recorder: cfg.Recorder})
 	own, closeAll, err := (&Crawler{cfg: cfg}).ownFetcher(guard, plain)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,8 @@ type run struct {
 	frontier crawlFrontier
 	keeps    bool // the frontier keeps pages until they are stored
 	emit     func(ingest.Raw) error
-	seeded   bool // the seed's page has come
+	seeded   bool // a seed's page has come
+	lost     int  // seeds that came to nothing
 	listed   bool // the sitemap was read, see fromSitemap
 
 	relevance *relevance // nil: every page's links are followed
@@ -70,7 +71,7 @@ func (c *Crawler) begin(ctx context.Context) (*crawldb.Crawl, error) {
 	c.report = Report{}
 	switch {
 	case c.cfg.Store != nil:
-		return c.cfg.Store.begin(ctx, c.seed.String(), c.cfg.Depth, c.cfg.Resume)
+		return c.cfg.Store.begin(ctx, c.seeds, c.cfg.Depth, c.cfg.Resume)
 	case c.cfg.Resume:
 		return nil, fmt.Errorf("crawl %s: %w: a crawl can only be resumed where its pages are kept", c.seed, ErrNothingToResume)
 	}
@@ -111,7 +112,7 @@ func (c *Crawler) crawl(ctx context.Context, kept *crawldb.Crawl, emit func(inge
 // open sets up the frontier and hands on what an earlier run left behind.
 func (r *run) open(ctx context.Context, kept *crawldb.Crawl) error {
 	if kept == nil {
-		r.frontier = frontier.NewMemory(r.c.seed.String())
+		r.frontier = frontier.NewMemory(r.c.seeds...)
 		return nil
 	}
 	r.frontier, r.keeps = kept, true

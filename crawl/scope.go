@@ -7,15 +7,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"arborist/crawl/internal/weburl"
 )
 
-// A scope says which addresses belong to a crawl: those of the seed's exact
-// host and port, see [weburl.Site], and of the hosts allowed beside it.
+// A scope says which addresses belong to a crawl: those of its seeds' exact
+// hosts and ports, see [weburl.Site], and of the hosts allowed beside them.
 type scope struct {
-	site  weburl.Site
 	hosts []allowedHost
+
+	mu    sync.RWMutex
+	sites []weburl.Site // guarded by mu
 }
 
 // An allowedHost is a further host, on any allowed port where port is 0.
@@ -24,8 +27,13 @@ type allowedHost struct {
 	port uint16
 }
 
-func newScope(parser *weburl.Parser, seed weburl.URL, hosts []string) (*scope, error) {
-	s := &scope{site: weburl.NewSite(seed)}
+func newScope(parser *weburl.Parser, seeds []weburl.URL, hosts []string) (*scope, error) {
+	s := &scope{}
+	for _, seed := range seeds {
+		if site := weburl.NewSite(seed); !slices.Contains(s.sites, site) {
+			s.sites = append(s.sites, site)
+		}
+	}
 	for _, h := range hosts {
 		// Read as part of an address, so that the spelling is the same.
 		u, err := parser.Parse("http://" + h + "/")
@@ -47,8 +55,12 @@ func newScope(parser *weburl.Parser, seed weburl.URL, hosts []string) (*scope, e
 
 // adopt returns u as the crawl spells it, and false where it does not belong.
 func (s *scope) adopt(u weburl.URL) (weburl.URL, bool) {
-	if adopted, ok := s.site.Adopt(u); ok {
-		return adopted, true
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, site := range s.sites {
+		if adopted, ok := site.Adopt(u); ok {
+			return adopted, true
+		}
 	}
 	ok := slices.ContainsFunc(s.hosts, func(a allowedHost) bool {
 		return a.name == u.Host() && (a.port == 0 || a.port == u.Port())
@@ -59,14 +71,20 @@ func (s *scope) adopt(u weburl.URL) (weburl.URL, bool) {
 // enter notes the page at which the site was entered. A site that is asked for
 // over http and answers from https is an https site from there on.
 func (s *scope) enter(u weburl.URL) {
-	if _, ok := s.site.Adopt(u); ok && u.Scheme() == "https" {
-		s.site = weburl.NewSite(u)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, site := range s.sites {
+		if _, ok := site.Adopt(u); ok && u.Scheme() == "https" {
+			s.sites[i] = weburl.NewSite(u)
+		}
 	}
 }
 
 // ports gives the ports that must be open beside 80 and 443.
-func (s *scope) ports(seed weburl.URL) []uint16 {
-	ports := []uint16{seed.Port()}
+func (s *scope) ports(seeds []weburl.URL) (ports []uint16) {
+	for _, seed := range seeds {
+		ports = append(ports, seed.Port())
+	}
 	for _, a := range s.hosts {
 		if a.port != 0 {
 			ports = append(ports, a.port)

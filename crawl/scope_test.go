@@ -20,7 +20,7 @@ func parse(t testing.TB, raw string) weburl.URL {
 
 func TestScopeIsTheSeedsHostAndThoseAllowed(t *testing.T) {
 	seed := parse(t, "http://h:8080/docs/")
-	s, err := newScope(weburl.NewParser(nil), seed, []string{"Other.Example", "p:81", "[::1]"})
+	s, err := newScope(weburl.NewParser(nil), []weburl.URL{seed}, []string{"Other.Example", "p:81", "[::1]"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +37,11 @@ func TestScopeIsTheSeedsHostAndThoseAllowed(t *testing.T) {
 			t.Errorf("%s: %v", tc.url, ok)
 		}
 	}
-	if ports := s.ports(seed); !slices.Equal(ports, []uint16{8080, 81}) {
+	if ports := s.ports([]weburl.URL{seed}); !slices.Equal(ports, []uint16{8080, 81}) {
 		t.Errorf("ports %v", ports)
 	}
 	for _, host := range []string{"", "http://h", "h/x", "h?x", "a b", "h:99999", "u@h", "h:0"} {
-		if _, err := newScope(weburl.NewParser(nil), seed, []string{host}); !errors.Is(err, ErrHost) {
+		if _, err := newScope(weburl.NewParser(nil), []weburl.URL{seed}, []string{host}); !errors.Is(err, ErrHost) {
 			t.Errorf("host %q: %v", host, err)
 		}
 	}

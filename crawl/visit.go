@@ -218,7 +218,7 @@ func (r *run) page(ctx context.Context, v visited, u weburl.URL, resp fetch.Resp
 // follow turns the page's links into entries, as far as they belong here.
 func (r *run) follow(v *visited, page weburl.URL) {
 	if v.entry.Depth == 0 {
-		r.c.scope.enter(page) // alone: nothing else is in flight on the first level
+		r.c.scope.enter(page) // nothing else of its origin is in flight on the first level, but for other seeds
 	}
 	found := v.found.Links
 	v.found.Links = nil

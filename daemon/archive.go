@@ -13,10 +13,10 @@ import (
 )
 
 // archive begins the WARC files that a crawl is to write into dir, and gives
-// what ends them and adds their names to the result.
-func (n *Node) archive(cfg *crawl.Config, dir string) (end func(*api.CrawlResult) error, err error) {
+// what ends them and says their names; none where dir is "".
+func (n *Node) archive(cfg *crawl.Config, dir string) (end func() (files []string, err error), err error) {
 	if dir == "" {
-		return func(*api.CrawlResult) error { return nil }, nil
+		return func() ([]string, error) { return nil, nil }, nil
 	}
 	if err := n.checkArchive(dir); err != nil {
 		return nil, err
@@ -26,13 +26,12 @@ func (n *Node) archive(cfg *crawl.Config, dir string) (end func(*api.CrawlResult
 		return nil, api.NewError(api.CodeFailed, fmt.Errorf("crawl: %w", err), "give --warc a folder that may be written to")
 	}
 	cfg.Recorder = w
-	return func(res *api.CrawlResult) error {
+	return func() ([]string, error) {
 		err := w.Close()
-		res.WARC = w.Files()
 		if err != nil {
-			return fmt.Errorf("crawl: %w", err)
+			err = fmt.Errorf("crawl: %w", err)
 		}
-		return nil
+		return w.Files(), err
 	}, nil
 }
 

@@ -27,7 +27,8 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 		return res, err
 	}
 	defer func() {
-		if failed := end(&res); err == nil {
+		var failed error
+		if res.WARC, failed = end(); err == nil {
 			err = failed
 		}
 	}()
@@ -91,6 +92,7 @@ func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl
 		return cfg, err
 	}
 	cfg.Seed, cfg.Depth, cfg.MaxPages, cfg.AllowHosts, cfg.Resume = req.SeedURL, req.Depth, req.MaxPages, req.AllowHost, req.Resume
+	cfg.Seeds = req.MoreSeeds
 	cfg.FromSitemap, cfg.Documents, cfg.Author = req.Sitemap, req.Documents, req.Author
 	// A crawl that only lists URLs leaves nothing behind.
 	if req.Ingest {

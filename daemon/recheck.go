@@ -21,6 +21,16 @@ func (n *Node) Recheck(ctx context.Context, req api.RecheckRequest, fn api.Progr
 	if cfg.Crawl, err = n.asking(req.Fetcher, req.Fast, req.RPS, req.AllowNet); err != nil {
 		return res, err
 	}
+	end, err := n.archive(&cfg.Crawl, req.WARC)
+	if err != nil {
+		return res, err
+	}
+	defer func() {
+		var failed error
+		if res.WARC, failed = end(); err == nil {
+			err = failed
+		}
+	}()
 	var pages int64
 	cfg.Each = func(c crawl.Checked) {
 		pages++

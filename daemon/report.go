@@ -18,7 +18,7 @@ func (n *Node) CrawlReport(ctx context.Context, req api.CrawlReportRequest, _ ap
 	if err != nil {
 		return res, err
 	}
-	cfg.Seed, cfg.AllowHosts, cfg.Store = req.SeedURL, req.AllowHost, n.private
+	cfg.Seed, cfg.Seeds, cfg.AllowHosts, cfg.Store = req.SeedURL, req.MoreSeeds, req.AllowHost, n.private
 	if req.Sitemap == "" {
 		// Nothing is fetched, so a site in a private network is as good as any.
 		cfg.AllowNets = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
@@ -30,14 +30,15 @@ func (n *Node) CrawlReport(ctx context.Context, req api.CrawlReportRequest, _ ap
 	r, err := c.Audit(ctx, req.Sitemap)
 	switch {
 	case errors.Is(err, crawl.ErrNothingToResume):
-		return res, api.NewError(api.CodeNotFound, fmt.Errorf("crawl-report: no crawl of %.200q is kept", req.SeedURL),
-			"crawl it first: arborist crawl --ingest --seed-url "+req.SeedURL)
+		return res, api.NewError(api.CodeNotFound, fmt.Errorf("crawl-report: no crawl of %.200q is kept", strings.Join(append([]string{req.SeedURL}, req.MoreSeeds...), " ")),
+			"name all seeds that the crawl was begun with; or crawl it first: arborist crawl --ingest --seed-url "+req.SeedURL)
 	case errors.Is(err, crawl.ErrSitemap):
 		return res, api.NewError(api.CodeUnavailable, fmt.Errorf("crawl-report: %w", err), "check the address, or leave out --sitemap")
 	case err != nil:
 		return res, explain(err)
 	}
 	res = siteReport(req.SeedURL, r)
+	res.MoreSeeds = req.MoreSeeds
 	if req.HTML {
 		var b strings.Builder
 		if err := r.WriteHTML(&b, req.SeedURL); err != nil {

@@ -53,7 +53,7 @@ func (n *Node) CrawlSites(ctx context.Context, req api.CrawlSitesRequest, fn api
 func (n *Node) crawlSite(ctx context.Context, req api.CrawlSitesRequest, s api.Site, fn api.ProgressFunc) api.SiteResult {
 	one := api.CrawlRequest{
 		SeedURL: s.SeedURL, Depth: s.Depth, MaxPages: s.MaxPages, AllowHost: s.AllowHost, Author: s.Author, Sitemap: s.Sitemap,
-		Ingest: req.Ingest, Fast: req.Fast, Documents: req.Documents, Resume: req.Resume, AllowNet: req.AllowNet, Fetcher: req.Fetcher, RPS: req.RPS,
+		Ingest: req.Ingest, Fast: req.Fast, Documents: req.Documents, Resume: req.Resume, AllowNet: req.AllowNet, Fetcher: req.Fetcher, RPS: req.RPS, WARC: req.WARC,
 	}
 	got, err := n.Crawl(ctx, one, fn)
 	if req.Resume && errors.Is(err, crawl.ErrNothingToResume) {

@@ -12,32 +12,37 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"arborist/daemon"
 	"arborist/daemon/api"
 )
 
 func (a *app) crawlCommand() *cobra.Command {
 	var req api.CrawlRequest
+	var from seeds
 	cmd := &cobra.Command{
-		Use:   "crawl --seed-url URL [--ingest]",
+		Use:   "crawl --seed-url URL… [--seeds FILE] [--ingest]",
 		Short: "Crawl one host breadth-first, into the private crawl db",
 		Long: `Crawl one exact host breadth-first from a seed, by its robots.txt. Without
 --ingest it prints the URLs that it finds; with it, pages go to the private crawl
-db, which no peer can read.`,
+db, which no peer can read.
+
+Several seeds are one crawl, of all their hosts, in which each address is fetched
+once; --resume and crawl-report find it by the same seeds in any order. To crawl
+sites apart from each other: arborist crawl-sites.`,
 		Example: "  arborist crawl --seed-url https://example.org/docs/ --ingest",
 		Args:    args(0, 0, "none: the seed is --seed-url URL"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if req.SeedURL, req.MoreSeeds, err = from.read(); err != nil {
+				return err
+			}
 			if req.SeedURL == "" {
 				return usage(errors.New("crawl: no seed"), "for example: "+cmd.Example[2:])
 			}
 			if req.Sitemap != "" && req.Depth == 0 {
 				return usage(errors.New("crawl: the pages of a sitemap are one link from the seed, and --depth 0 follows none"), "give --depth 1 or more")
 			}
-			if req.WARC != "" {
-				abs, err := filepath.Abs(req.WARC)
-				if err != nil {
-					return fmt.Errorf("find %s: %w", req.WARC, err)
-				}
-				req.WARC = abs
+			if req.WARC, err = archiveFolder(req.WARC); err != nil {
+				return err
 			}
 			if req.Ingest {
 				a.note("Pages go to the private crawl db: no peer can read them.")
@@ -46,7 +51,7 @@ db, which no peer can read.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&req.SeedURL, "seed-url", "", "where to start")
+	from.flags(f, "where to start")
 	numberVar(f, &req.Depth, "depth", 2, 0, math.MaxInt32, "how many links away from the seed")
 	numberVar(f, &req.MaxPages, "max-pages", 0, 0, math.MaxInt32, "stop after so many pages (0: no cap)")
 	f.StringVar(&req.Sitemap, "from-sitemap", "", "address of the site's sitemap, or of an index of them: its pages are crawled as though the seed linked to them")
@@ -57,10 +62,56 @@ db, which no peer can read.`,
 	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
 	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host to crawl, where links or redirects lead to it")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
-	f.StringVar(&req.WARC, "warc", "", "folder for WARC files with every request and answer, readable by you alone")
+	warcVar(f, &req.WARC)
 	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium (each page rendered), auto (rendered where a page is an empty shell) or hosted (by a service, which learns the URLs); default: config.toml, else http")
 	f.BoolVar(&req.Resume, "resume", false, "go on with a crawl that was cut short")
 	return cmd
+}
+
+// warcVar adds the flag that archives what is asked and answered.
+func warcVar(f *pflag.FlagSet, to *string) {
+	f.StringVar(to, "warc", "", "folder for WARC files with every request and answer, readable by you alone")
+}
+
+// archiveFolder gives the absolute path of such a folder; none stays none.
+func archiveFolder(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", dir, err)
+	}
+	return abs, nil
+}
+
+// seeds are what a crawl starts at, from flags and from a file.
+type seeds struct {
+	urls []string
+	file string
+}
+
+func (s *seeds) flags(f *pflag.FlagSet, usage string) {
+	f.StringArrayVar(&s.urls, "seed-url", nil, usage)
+	f.StringVar(&s.file, "seeds", "", "file with more seeds, an address a line, # for comments")
+}
+
+// read gives the seeds in their order.
+func (s *seeds) read() (first string, more []string, err error) {
+	urls := slices.Clone(s.urls)
+	if s.file != "" {
+		listed, err := daemon.ReadSeeds(s.file)
+		if err != nil {
+			return "", nil, err
+		}
+		for _, l := range listed {
+			urls = append(urls, l.SeedURL)
+		}
+	}
+	if len(urls) == 0 {
+		return "", nil, nil
+	}
+	return urls[0], urls[1:], nil
 }
 
 // documentsVar adds the flag that brings in document files.

@@ -34,7 +34,10 @@ one that did not is not written. A page that is gone stays stored, with a mark.
 Exit code 3: some pages were unreachable.`,
 		Example: "  arborist crawler recrawl-check --domain example.org --update",
 		Args:    args(0, 0, "none: the host is --domain HOST"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if req.WARC, err = archiveFolder(req.WARC); err != nil {
+				return err
+			}
 			return a.with(cmd.Context(), func(s api.Service) error { return a.recheck(cmd, s, req) })
 		},
 	}
@@ -45,6 +48,7 @@ Exit code 3: some pages were unreachable.`,
 	f.BoolVar(&req.Fast, "fast", false, "no delay and several requests at once; robots.txt still holds")
 	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
+	warcVar(f, &req.WARC)
 	f.StringVar(&req.Fetcher, "fetcher", "", "as in crawl: http, chromium, auto or hosted; pages that were rendered must be rendered to be compared")
 	return cmd
 }
@@ -67,6 +71,9 @@ func (a *app) recheck(cmd *cobra.Command, s api.Service, req api.RecheckRequest)
 	})
 	if err != nil {
 		return err
+	}
+	for _, f := range res.WARC {
+		a.note("archived in %s", f)
 	}
 	a.note("%d fresh, %d stale, %d gone, %d unreachable; %d stored anew", res.Fresh, res.Stale, res.Gone, res.Unreachable, res.Updated)
 	if res.Unreachable > 0 {

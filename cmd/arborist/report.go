@@ -13,9 +13,10 @@ import (
 
 func (a *app) crawlReportCommand() *cobra.Command {
 	var req api.CrawlReportRequest
+	var from seeds
 	var page string
 	cmd := &cobra.Command{
-		Use:   "crawl-report --seed-url URL [--sitemap URL] [--html FILE]",
+		Use:   "crawl-report --seed-url URL… [--seeds FILE] [--sitemap URL] [--html FILE]",
 		Short: "Say what is wrong with a site that was crawled",
 		Long: `Say what is wrong with a site, from its latest crawl with --ingest: broken links and
 the pages they stand on, redirect chains, pages with one and the same text, pages that
@@ -23,7 +24,10 @@ share passages, pages that no link leads to, how deep pages lie, thin and untitl
 ones. It changes nothing, and fetches nothing but the sitemap, if one is named.`,
 		Example: "  arborist crawl-report --seed-url https://example.org/docs/ --html report.html",
 		Args:    args(0, 0, "none: the seed is --seed-url URL"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if req.SeedURL, req.MoreSeeds, err = from.read(); err != nil {
+				return err
+			}
 			if req.SeedURL == "" {
 				return usage(errors.New("crawl-report: no seed"), "the one that was crawled: "+cmd.Example[2:])
 			}
@@ -51,7 +55,7 @@ ones. It changes nothing, and fetches nothing but the sitemap, if one is named.`
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&req.SeedURL, "seed-url", "", "the seed that was crawled")
+	from.flags(f, "the seed that was crawled; of a crawl with several, each")
 	f.StringVar(&req.Sitemap, "sitemap", "", "address of the site's sitemap or of an index of them, which is fetched")
 	f.StringArrayVar(&req.AllowHost, "allow-host", nil, "further host that the sitemap may be at or speak of")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
@@ -63,7 +67,7 @@ ones. It changes nothing, and fetches nothing but the sitemap, if one is named.`
 const shownFindings = 10
 
 func printReport(l *lines, r api.CrawlReportResult) {
-	l.printf("%s: %s", r.SeedURL, plural(r.Pages, "page"))
+	l.printf("%s: %s", strings.Join(append([]string{r.SeedURL}, r.MoreSeeds...), ", "), plural(r.Pages, "page"))
 	section := func(name string, total, listed int, show func(i int)) {
 		l.printf("%s: %d", name, total)
 		for i := range min(listed, shownFindings) {

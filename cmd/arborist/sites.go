@@ -21,7 +21,10 @@ func (a *app) crawlSitesCommand() *cobra.Command {
 		Short: "Crawl many sites in one run, into the private crawl db",
 		Long: `Crawl the sites whose seeds a file lists, an address a line, # for comments. Sites
 at different hosts are crawled side by side, each at its own pace; one that fails stops
-no other. Everything goes to the private crawl db, which no peer can read.`,
+no other. Everything goes to the private crawl db, which no peer can read.
+
+What is of one site has no flag here: --allow-host, --from-sitemap and --author belong
+to arborist crawl, or into the manifest of arborist crawl-textbooks.`,
 		Example: "  arborist crawl-sites seeds.txt --depth 3",
 		Args:    args(1, 1, "FILE"),
 		RunE: func(cmd *cobra.Command, words []string) (err error) {
@@ -106,11 +109,16 @@ func sitesFlags(f *pflag.FlagSet, req *api.CrawlSitesRequest) {
 	rateVar(f, &req.RPS, "rps", "most requests a second to each host (default: as its robots.txt asks, else one in 2 s)")
 	f.StringArrayVar(&req.AllowNet, "allow-net", nil, "network in CIDR form that may be reached although it is not public")
 	f.StringVar(&req.Fetcher, "fetcher", "", "http, chromium, auto or hosted, as for crawl")
+	warcVar(f, &req.WARC)
 	f.BoolVar(&req.Resume, "resume", false, "go on with crawls that were cut short, and begin the others")
 }
 
 // crawlSites crawls and says what came of each site.
 func (a *app) crawlSites(cmd *cobra.Command, req api.CrawlSitesRequest) error {
+	var err error
+	if req.WARC, err = archiveFolder(req.WARC); err != nil {
+		return err
+	}
 	req.Ingest = true
 	a.note("Pages go to the private crawl db: no peer can read them.")
 	return a.with(cmd.Context(), func(s api.Service) error {

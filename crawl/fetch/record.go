@@ -21,8 +21,9 @@ type Exchange struct {
 	URL string
 	At  time.Time // of the request
 
-	// Target, Request and Header are as on the wire; where they are missing,
-	// nobody here saw the exchange, and Body is the page that came of it.
+	// Method, Target, Request and Header are as on the wire; where they are
+	// missing, nobody here saw the exchange, and Body is the page that came of it.
+	Method  string
 	Target  string // of the request line
 	Request http.Header
 	Status  int
@@ -55,7 +56,7 @@ func (h *HTTP) record(req Request, hreq *http.Request, at time.Time, hr *http.Re
 	request := hreq.Header.Clone()
 	request.Set("Host", hreq.Host)
 	err := h.cfg.Recorder.Record(Exchange{
-		URL: req.URL, At: at, Target: hreq.URL.RequestURI(), Request: request,
+		URL: req.URL, At: at, Method: hreq.Method, Target: hreq.URL.RequestURI(), Request: request,
 		Status: hr.StatusCode, Header: hr.Header, Body: t.buf.Bytes(), Cut: cut,
 	})
 	if err != nil {

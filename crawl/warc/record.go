@@ -16,7 +16,10 @@ import (
 	"arborist/crawl/fetch"
 )
 
-const revisitProfile = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+const (
+	samePayload = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+	notModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+)
 
 // A record is one WARC record before it is written.
 type record struct {
@@ -62,21 +65,28 @@ func recordsOf(ex fetch.Exchange, digest, info string, again *origin) []record {
 	request.add("WARC-Warcinfo-ID", info)
 	request.add("WARC-Concurrent-To", answer.id)
 	request.add("Content-Type", "application/http;msgtype=request")
-	request.block = message("GET "+line(ex.Target)+" HTTP/1.1", ex.Request, nil)
+	request.block = message(line(ex.Method+" "+ex.Target)+" HTTP/1.1", ex.Request, nil)
 
 	answer.add("WARC-Concurrent-To", request.id)
 	answer.add("Content-Type", "application/http;msgtype=response")
-	answer.add("WARC-Payload-Digest", digest)
 	status := strings.TrimSpace(fmt.Sprintf("HTTP/1.1 %03d %s", ex.Status, http.StatusText(ex.Status)))
 	body := ex.Body
+	head := ex.Method == http.MethodHead
+	if !head && ex.Status != http.StatusNotModified {
+		answer.add("WARC-Payload-Digest", digest)
+	}
 	switch {
+	case ex.Status == http.StatusNotModified:
+		answer.kind = "revisit"
+		answer.add("WARC-Profile", notModified)
+		answer.add("WARC-Refers-To-Target-URI", ex.URL)
 	case again != nil:
 		answer.kind, body = "revisit", nil
-		answer.add("WARC-Profile", revisitProfile)
+		answer.add("WARC-Profile", samePayload)
 		answer.add("WARC-Refers-To", again.id)
 		answer.add("WARC-Refers-To-Target-URI", again.uri)
 		answer.add("WARC-Refers-To-Date", again.date)
-	case ex.Cut:
+	case ex.Cut, head: // a reader must not take a header alone for an empty page
 		answer.add("WARC-Truncated", "unspecified")
 	}
 	answer.block = message(status, ex.Header, body)

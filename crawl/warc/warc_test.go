@@ -21,7 +21,7 @@ import (
 
 func exchange(path, body string) fetch.Exchange {
 	return fetch.Exchange{
-		URL: "http://example.org" + path, At: time.Date(2026, 11, 30, 10, 0, 0, 123456789, time.UTC), Target: path,
+		URL: "http://example.org" + path, At: time.Date(2026, 11, 30, 10, 0, 0, 123456789, time.UTC), Method: http.MethodGet, Target: path,
 		Request: http.Header{"Host": {"example.org"}, "User-Agent": {"Arborist"}, "Cookie": {"sid=HIDDEN"}, "Authorization": {"Basic HIDDEN"}},
 		Status:  200, Body: []byte(body),
 		Header: http.Header{
@@ -82,7 +82,7 @@ func TestRecordsAreReadByAnotherReader(t *testing.T) {
 	for _, ex := range []fetch.Exchange{
 		exchange("/a?x=1", "<p>one"), exchange("/b", "<p>two"), exchange("/c", "<p>one"), cut, exchange("/d", "half a"),
 		{URL: "http://example.org/hosted", At: time.Now(), Status: 200, ContentType: "text/html; charset=utf-8", Body: []byte("<p>by a service")},
-		{URL: "http://example.org/none", At: time.Now(), Target: "/none", Status: 404, Header: http.Header{}},
+		{URL: "http://example.org/none", At: time.Now(), Method: http.MethodGet, Target: "/none", Status: 404, Header: http.Header{}},
 	} {
 		if err := w.Record(ex); err != nil {
 			t.Fatal(err)
@@ -132,6 +132,44 @@ func TestRecordsAreReadByAnotherReader(t *testing.T) {
 	// And by the tools at hand.
 	if out, err := exec.Command("zcat", files[0]).Output(); err == nil && bytes.Count(out, []byte("WARC/1.1\r\n")) != len(got) {
 		t.Errorf("zcat sees %d records, want %d", bytes.Count(out, []byte("WARC/1.1\r\n")), len(got))
+	}
+}
+
+// What recrawl-check asks: is the page as it was?
+func TestQuestionsAboutAPageAreArchivedAsWhatTheyAre(t *testing.T) {
+	w, err := warc.Create(warc.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, same, sameGet := exchange("/head", ""), exchange("/same", ""), exchange("/same-get", "")
+	head.Method, same.Method = http.MethodHead, http.MethodHead
+	head.Header.Set("Content-Length", "4711")
+	for _, ex := range []*fetch.Exchange{&same, &sameGet} {
+		ex.Status = http.StatusNotModified
+		ex.Header = http.Header{"Etag": {`"v1"`}}
+	}
+	for _, ex := range []fetch.Exchange{head, same, sameGet} {
+		if err := w.Record(ex); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, w.Files()[0])
+	if len(got) != 7 {
+		t.Fatalf("%d records", len(got))
+	}
+	if a, q := got[1], got[2]; a["type"] != "response" || a[gowarc.WarcTruncated] == "" || a[gowarc.WarcPayloadDigest] != "" ||
+		!strings.Contains(a["block"], "Content-Length: 4711\r\n") || !strings.HasPrefix(q["block"], "HEAD /head HTTP/1.1\r\n") {
+		t.Errorf("HEAD: %q, %q", a, q)
+	}
+	for i, method := range []string{"HEAD", "GET"} {
+		a, q := got[3+2*i], got[4+2*i]
+		if a["type"] != "revisit" || a[gowarc.WarcProfile] != gowarc.ProfileServerNotModifiedV1_1 || a[gowarc.WarcRefersToTargetURI] != a[gowarc.WarcTargetURI] ||
+			!strings.HasPrefix(a["block"], "HTTP/1.1 304 Not Modified\r\n") || !strings.HasPrefix(q["block"], method+" /same") {
+			t.Errorf("304: %q, %q", a, q)
+		}
 	}
 }
 

@@ -31,9 +31,10 @@ type Failure struct {
 	Error string `json:"error"`
 }
 
-// CrawlRequest asks to crawl one host.
+// CrawlRequest asks to crawl one host, or those of several seeds as one crawl.
 type CrawlRequest struct {
 	SeedURL   string   `json:"seed_url"`
+	MoreSeeds []string `json:"more_seeds,omitempty"`
 	Depth     int      `json:"depth"`
 	MaxPages  int      `json:"max_pages"` // 0: no cap
 	Ingest    bool     `json:"ingest"`    // store pages in the private crawl db

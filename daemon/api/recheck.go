@@ -9,6 +9,7 @@ type RecheckRequest struct {
 	RPS      float64  `json:"rps,omitempty"`
 	AllowNet []string `json:"allow_net,omitempty"` // CIDR
 	Fetcher  string   `json:"fetcher,omitempty"`   // as in CrawlRequest
+	WARC     string   `json:"warc,omitempty"`      // as in CrawlRequest
 }
 
 // A CheckedPage is what became of one page.
@@ -28,4 +29,6 @@ type RecheckResult struct {
 	Gone        int `json:"gone"`
 	Unreachable int `json:"unreachable"`
 	Updated     int `json:"updated"`
+
+	WARC []string `json:"warc,omitempty"` // files that were written
 }

@@ -16,7 +16,8 @@ type Auditor interface {
 // CrawlReportRequest names the crawl.
 type CrawlReportRequest struct {
 	SeedURL   string   `json:"seed_url"`
-	Sitemap   string   `json:"sitemap,omitempty"` // URL: fetched, to find pages that no link leads to
+	MoreSeeds []string `json:"more_seeds,omitempty"` // where it was begun with several, in any order
+	Sitemap   string   `json:"sitemap,omitempty"`    // URL: fetched, to find pages that no link leads to
 	AllowHost []string `json:"allow_host,omitempty"`
 	AllowNet  []string `json:"allow_net,omitempty"` // CIDR
 	HTML      bool     `json:"html,omitempty"`      // also as a page
@@ -25,6 +26,7 @@ type CrawlReportRequest struct {
 // CrawlReportResult lists at most 1,000 findings of each kind; Totals count all.
 type CrawlReportResult struct {
 	SeedURL    string           `json:"seed_url"`
+	MoreSeeds  []string         `json:"more_seeds,omitempty"`
 	Pages      int              `json:"pages"`
 	Totals     map[string]int   `json:"totals"`
 	Orphans    []OrphanPage     `json:"orphans"`

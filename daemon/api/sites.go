@@ -34,6 +34,7 @@ type CrawlSitesRequest struct {
 	AllowNet  []string `json:"allow_net,omitempty"`
 	Fetcher   string   `json:"fetcher,omitempty"`
 	RPS       float64  `json:"rps,omitempty"`
+	WARC      string   `json:"warc,omitempty"` // as in [CrawlRequest]; each site has files of its own
 }
 
 // CrawlSitesResult has one result for each site, in their order.

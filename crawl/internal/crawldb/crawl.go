@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,9 +21,16 @@ type Crawl struct {
 	known *recent
 }
 
-// Begin starts a crawl of a seed over, dropping what was kept of an earlier
-// one; nothing but the seed is known in it. Release must be called at its end. It fails with [ErrBusy].
-func (db *DB) Begin(ctx context.Context, seed string, depth int) (*Crawl, error) {
+// nameOf gives the name that a crawl of these seeds is kept under: it is the same
+// in whatever order they are given. Addresses have no line breaks.
+func nameOf(seeds []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(seeds))), "\n")
+}
+
+// Begin starts a crawl of these seeds over, dropping what was kept of an earlier
+// one of the same; nothing but the seeds is known in it. Release must be called at its end. It fails with [ErrBusy].
+func (db *DB) Begin(ctx context.Context, seeds []string, depth int) (*Crawl, error) {
+	seed := nameOf(seeds)
 	c, err := db.claim(seed)
 	if err != nil {
 		return nil, err
@@ -44,7 +52,7 @@ func (db *DB) Begin(ctx context.Context, seed string, depth int) (*Crawl, error)
 		if err != nil {
 			return err
 		}
-		return c.add(tx, []frontier.Link{{URL: seed}}, 0)
+		return c.add(tx, frontier.Seeds(seeds), 0)
 	})
 	if err != nil {
 		c.Release()
@@ -53,9 +61,10 @@ func (db *DB) Begin(ctx context.Context, seed string, depth int) (*Crawl, error)
 	return c, nil
 }
 
-// Resume goes on with the crawl of a seed. Release must be called at its end.
-// It fails with [ErrBusy], [ErrNoCrawl] and [ErrDepth].
-func (db *DB) Resume(ctx context.Context, seed string, depth int) (*Crawl, error) {
+// Resume goes on with the crawl of these seeds, all of them and no others.
+// Release must be called at its end. It fails with [ErrBusy], [ErrNoCrawl] and [ErrDepth].
+func (db *DB) Resume(ctx context.Context, seeds []string, depth int) (*Crawl, error) {
+	seed := nameOf(seeds)
 	c, err := db.claim(seed)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func open(t testing.TB, path string) *DB {
 
 func begin(t testing.TB, db *DB, seed string) *Crawl {
 	t.Helper()
-	c, err := db.Begin(t.Context(), seed, 2)
+	c, err := db.Begin(t.Context(), []string{seed}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestAPageIsKeptUntilItsDocumentIsStored(t *testing.T) {
 	// The process dies here.
 	db.Close()
 	db = open(t, path)
-	c, err := db.Resume(t.Context(), seed, 2)
+	c, err := db.Resume(t.Context(), []string{seed}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,19 +201,19 @@ func TestAPageIsNeverGivenUpBecauseTheProgramEnded(t *testing.T) {
 
 func TestBeginForgetsAndResumeRemembers(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "web.db"))
-	if _, err := db.Resume(t.Context(), seed, 2); !errors.Is(err, ErrNoCrawl) {
+	if _, err := db.Resume(t.Context(), []string{seed}, 2); !errors.Is(err, ErrNoCrawl) {
 		t.Errorf("resume of nothing: %v", err)
 	}
 	c := begin(t, db, seed)
-	if _, err := db.Begin(t.Context(), seed, 2); !errors.Is(err, ErrBusy) {
+	if _, err := db.Begin(t.Context(), []string{seed}, 2); !errors.Is(err, ErrBusy) {
 		t.Errorf("twice at once: %v", err)
 	}
 	fetched(t, c, page("http://h/a", "x"), frontier.Link{URL: "http://h/l", Depth: 1})
 	c.Release()
-	if _, err := db.Resume(t.Context(), seed, 3); !errors.Is(err, ErrDepth) {
+	if _, err := db.Resume(t.Context(), []string{seed}, 3); !errors.Is(err, ErrDepth) {
 		t.Errorf("other depth: %v", err)
 	}
-	c, err := db.Resume(t.Context(), seed, 2)
+	c, err := db.Resume(t.Context(), []string{seed}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,10 @@ CREATE TABLE IF NOT EXISTS crawl_format (
 
 INSERT INTO crawl_format VALUES (1, 1) ON CONFLICT DO NOTHING;
 
--- The latest crawl of each seed.
+-- The latest crawl of each seed, and of each set of seeds.
 CREATE TABLE IF NOT EXISTS crawls (
   id    INTEGER PRIMARY KEY,
-  seed  TEXT NOT NULL UNIQUE, -- normalised
+  seed  TEXT NOT NULL UNIQUE, -- normalised; of several, sorted, one a line
   depth INTEGER NOT NULL,     -- that it may reach
   begun INTEGER NOT NULL      -- Unix seconds
 ) STRICT;

@@ -21,9 +21,10 @@ type Address struct {
 	Reason  string
 }
 
-// Addresses calls fn with every address of the latest crawl of a seed, in the
-// order of discovery, until fn fails. It fails with [ErrNoCrawl].
-func (db *DB) Addresses(ctx context.Context, seed string, fn func(Address) error) error {
+// Addresses calls fn with every address of the latest crawl of these seeds, in
+// the order of discovery, until fn fails. It fails with [ErrNoCrawl].
+func (db *DB) Addresses(ctx context.Context, seeds []string, fn func(Address) error) error {
+	seed := nameOf(seeds)
 	var id int64
 	err := db.file.Reader().QueryRowContext(ctx, "SELECT id FROM crawls WHERE seed = ?", seed).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -64,6 +64,15 @@ type Link struct {
 	Trail []string
 }
 
+// Seeds gives the links that a crawl begins with.
+func Seeds(urls []string) []Link {
+	links := make([]Link, len(urls))
+	for i, u := range urls {
+		links[i].URL = u
+	}
+	return links
+}
+
 // An Outcome is what became of an entry.
 type Outcome struct {
 	Entry  Entry

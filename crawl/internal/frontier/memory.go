@@ -23,10 +23,10 @@ type level struct {
 	depth  int
 }
 
-// NewMemory returns a crawl in which nothing but the seed is known.
-func NewMemory(seed string) *Memory {
+// NewMemory returns a crawl in which nothing but its seeds is known.
+func NewMemory(seeds ...string) *Memory {
 	m := &Memory{known: map[string]int64{}, levels: map[level][]int64{}}
-	m.add([]Link{{URL: seed}})
+	m.add(Seeds(seeds))
 	return m
 }
 
