@@ -53,7 +53,11 @@ func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, e
 			}
 		}
 	}
-	return audit.New(addresses, documents, listed), nil
+	report := audit.New(addresses, documents, listed)
+	traps := c.trapsOf(addresses)
+	report.Totals.Traps = len(traps)
+	report.Traps = traps[:min(len(traps), audit.MaxListed)]
+	return report, nil
 }
 
 // documentsOf returns what is stored of the origins that the crawl fetched from,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -80,10 +81,46 @@ func TestTrapsEndAndAreReported(t *testing.T) {
 			if tc.pattern == "" {
 				return
 			}
-			if len(got.report.Traps) == 0 || !strings.Contains(got.report.Traps[0].Pattern, tc.pattern) {
+			if !slices.ContainsFunc(got.report.Traps, func(tr Trap) bool { return strings.HasSuffix(tr.Pattern, tc.pattern) }) {
 				t.Errorf("traps %+v", got.report.Traps)
 			}
 		})
+	}
+}
+
+// The report of a crawl that was kept says what the crawl itself said.
+func TestTheReportNamesTheTraps(t *testing.T) {
+	s := byPath(func(target string) site.Page {
+		var n int
+		fmt.Sscanf(target, "/cal/%d", &n)
+		return site.Links("month", fmt.Sprintf("/cal/%d", n+1), fmt.Sprintf("/cal/%d", n+2), "/lost/"+letters(n), "/lost/x"+letters(n), fmt.Sprintf("/a?PHPSESSID=%d", n))
+	})
+	p := openPrivate(t, t.TempDir()+"/web.db")
+	cfg := Config{Seed: s.Start(t) + "/", Depth: 200, PatternBudget: 50, Workers: 1}
+	said, _, err := into(t, t.Context(), p, cfg)
+	if err != nil || len(said.Traps) < 3 {
+		t.Fatalf("%+v, %v", said.Traps, err)
+	}
+	cfg.Store, cfg.AllowNets = p, loopback
+	c, err := New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Audit(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]Trap{}
+	for _, tr := range r.Traps {
+		told[tr.Pattern] = Trap{tr.Pattern, tr.Pages, tr.Refused}
+	}
+	for _, tr := range said.Traps {
+		if got := told[tr.Pattern]; got.Refused != tr.Refused || got.Pages == 0 {
+			t.Errorf("the crawl said %+v, the report %+v", tr, got)
+		}
+	}
+	if r.Totals.Traps != len(said.Traps) {
+		t.Errorf("%d traps, the crawl said %d", r.Totals.Traps, len(said.Traps))
 	}
 }
 

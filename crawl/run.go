@@ -143,7 +143,7 @@ func (r *run) recall(o frontier.Outcome) error {
 	if err != nil || o.State == frontier.Refused {
 		return nil
 	}
-	r.traps.charge(u, o.Entry.Chain)
+	r.traps.charge(u, o.Entry.Chain, o.Entry.Depth)
 	if o.Entry.Depth == 0 && (o.State == frontier.Fetched || o.State == frontier.Done) {
 		r.c.scope.enter(u)
 	}

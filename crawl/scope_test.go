@@ -91,7 +91,7 @@ func TestACalendarRunsOutOfBudgetAndAManualDoesNot(t *testing.T) {
 	for i := range 1000 {
 		next := parse(t, fmt.Sprintf("http://h/cal/%d/%d/", 2024+i/12, i%12+1))
 		depth = chain(page, depth, next)
-		if tr.charge(next, depth) == "" {
+		if tr.charge(next, depth, depth) == "" {
 			fetched++
 		}
 		page = next
@@ -102,7 +102,7 @@ func TestACalendarRunsOutOfBudgetAndAManualDoesNot(t *testing.T) {
 	index := parse(t, "http://h/manual/index.html")
 	for i := range 5000 {
 		link := parse(t, fmt.Sprintf("http://h/manual/a%05d.html", i))
-		if reason := tr.charge(link, chain(index, 0, link)); reason != "" {
+		if reason := tr.charge(link, chain(index, 0, link), 1); reason != "" {
 			t.Fatalf("page %d of a manual: %s", i, reason)
 		}
 	}
@@ -112,7 +112,7 @@ func TestACalendarRunsOutOfBudgetAndAManualDoesNot(t *testing.T) {
 	refused := 0
 	for i := range 2000 {
 		link := parse(t, fmt.Sprintf("http://h/shop?colour=%d&size=%d", i%7, i))
-		if tr.charge(link, chain(index, 0, link)) != "" {
+		if tr.charge(link, chain(index, 0, link), 1) != "" {
 			refused++
 		}
 	}
@@ -131,21 +131,21 @@ func TestAPathThatGrowsByItselfEnds(t *testing.T) {
 	url, grown := "http://h", 0
 	for range 100 {
 		url += "/en/help"
-		if tr.charge(parse(t, url), 0) == "" {
+		if tr.charge(parse(t, url), 0, 0) == "" {
 			grown++
 		}
 	}
 	if grown != maxRepeats {
 		t.Errorf("%d", grown)
 	}
-	if tr.charge(parse(t, "http://h/1/1/1/1/1/1/1/1/1"), 0) != "" {
+	if tr.charge(parse(t, "http://h/1/1/1/1/1/1/1/1/1"), 0, 0) != "" {
 		t.Error("a path of short segments was refused")
 	}
 	url = "http://h"
 	for i := range 40 {
 		url += fmt.Sprintf("/%c%c", 'a'+i%26, 'a'+i/26)
 	}
-	if tr.charge(parse(t, url), 0) == "" {
+	if tr.charge(parse(t, url), 0, 0) == "" {
 		t.Error("a path of 40 segments was let through")
 	}
 }

@@ -36,7 +36,7 @@ func TestASeedThatFailsStopsTheOthersOnlyWhereAllDo(t *testing.T) {
 	}
 	got = crawl(t, t.Context(), Config{Seed: base + "/gone", Seeds: []string{base + "/lost"}, Fast: true}, nil)
 	var e *SeedError
-	if !errors.As(got.err, &e) || !errors.Is(e, ErrSeedNotPage) ||  !strings.Contains(e.Error(), "last of the seeds") {
+	if !errors.As(got.err, &e) || !errors.Is(e, ErrSeedNotPage) || !strings.Contains(e.Error(), "last of the seeds") {
 		t.Errorf("no seed comes: %v", got.err)
 	}
 	if got := crawl(t, t.Context(), Config{Seed: base + "/", Seeds: []string{"nonsense"}}, nil); !errors.Is(got.err, ErrSeedURL) {

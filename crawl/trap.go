@@ -13,12 +13,16 @@ import (
 // combinations of filters, paths that grow by themselves.
 //
 // Addresses are grouped by pattern: numbers and long hexadecimal words in the
-// path stand for one another, and so do the values of query parameters. Only
-// variable patterns, those with such a place, have a budget. It is generous
+// path stand for one another, and so do the values of query parameters. The
+// budget of variable patterns, those with such a place, is generous
 // where pages are reached as in a manual or an archive, in a few steps from
 // an index, and small where one variable address leads to the next and that
 // one to another, which is how a calendar is walked. The shortest way counts,
 // as pages are visited in breadth.
+//
+// Addresses of words alone are grouped by the folder at the top of the site, and
+// have a budget where they are many links from the seed: a site that makes up
+// words is endless as well, and a sound one is seldom that deep and that wide.
 //
 // Two more kinds end sooner: a directory that answers every address with the
 // same page (soft404.go), and one address under session after session
@@ -27,11 +31,14 @@ const (
 	defaultPatternBudget = 1000 // pages of a pattern at the end of a long chain
 	queryBudgets         = 10   // times that: pages of a pattern with a query
 	pathBudgets          = 50   // times that: pages of a pattern without one
+	wordBudgets          = 10   // times that: pages of words alone, in one folder, far from the seed
 
-	longChain    = 16 // variable addresses in a row that are nothing unusual
+	longChain    = 16 // variable addresses in a row that are nothing unusual; links from the seed
 	maxSegments  = 32 // of a path
 	maxRepeats   = 4  // of one segment in a path
 	maxTrapNotes = 100
+
+	maxPatterns = 1 << 16 // that are remembered at a time
 )
 
 // A trap counts the requests spent on one pattern.
@@ -51,9 +58,10 @@ func newTraps(budget int) *traps {
 	return &traps{budget: budget, patterns: map[string]*trap{}, folders: map[string]*folder{}, sessions: map[uint64]int{}, seed: maphash.MakeSeed()}
 }
 
-// charge spends one request on an address and says why it must not be spent,
-// empty where it may.
-func (t *traps) charge(u weburl.URL, chain int) string {
+// charge spends one request on an address, found at the end of a chain of
+// variable ones and so many links from the seed. It says why it must not be
+// spent, empty where it may.
+func (t *traps) charge(u weburl.URL, chain, depth int) string {
 	if reason := endless(u); reason != "" {
 		return reason
 	}
@@ -61,23 +69,61 @@ func (t *traps) charge(u weburl.URL, chain int) string {
 		return reason
 	}
 	if !variable(u) {
-		return ""
+		if depth <= longChain {
+			return ""
+		}
+		return t.spend(topFolder(u)+"*", t.budget*wordBudgets, false)
 	}
 	name := pattern(u)
-	p := t.patterns[name]
-	if p == nil {
-		p = &trap{}
-		t.patterns[name] = p
-	}
 	if reason := t.sameSession(u); reason != "" {
-		p.refused++
+		t.pattern(name).refused++
 		return reason
 	}
 	wide := t.budget * pathBudgets
 	if u.Query() != "" {
 		wide = t.budget * queryBudgets
 	}
-	deep := chain > longChain
+	return t.spend(name, wide, chain > longChain)
+}
+
+// topFolder gives the folder at the top of the site that an address is in.
+func topFolder(u weburl.URL) string {
+	first, _, below := strings.Cut(u.Path()[1:], "/")
+	if !below {
+		return u.Origin() + "/"
+	}
+	return u.Origin() + "/" + first + "/"
+}
+
+// pattern gives the count of a pattern.
+func (t *traps) pattern(name string) *trap {
+	p := t.patterns[name]
+	if p == nil {
+		if len(t.patterns) >= maxPatterns {
+			t.forgetPatterns()
+		}
+		p = &trap{}
+		t.patterns[name] = p
+	}
+	return p
+}
+
+// forgetPatterns makes room: those are forgotten that spent the least, but none
+// that has something to report, unless that is all there is.
+func (t *traps) forgetPatterns() {
+	for least := 1; len(t.patterns) > maxPatterns/2; least *= 4 {
+		for name, p := range t.patterns {
+			if p.spent <= least && (p.refused == 0 || least > t.budget*pathBudgets) {
+				delete(t.patterns, name)
+			}
+		}
+	}
+}
+
+// spend spends one of wide requests on a pattern, of which budget many may be
+// deep.
+func (t *traps) spend(name string, wide int, deep bool) string {
+	p := t.pattern(name)
 	if p.spent >= wide || deep && p.deep >= t.budget {
 		p.refused++
 		return fmt.Sprintf("trap budget: %d pages like %s were fetched", p.spent, name)
@@ -99,7 +145,7 @@ func (t *traps) notes() []Trap {
 	}
 	for name, f := range t.folders {
 		if f.refused > 0 {
-			out = append(out, Trap{Pattern: name + "*", Pages: f.row, Refused: f.refused})
+			out = append(out, Trap{Pattern: name, Pages: f.row, Refused: f.refused})
 		}
 	}
 	slices.SortFunc(out, func(a, b Trap) int {

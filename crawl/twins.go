@@ -1,11 +1,9 @@
 package crawl
 
 import (
-	"bytes"
 	"context"
 	"hash/maphash"
 
-	"arborist/crawl/internal/weburl"
 	"arborist/document"
 )
 
@@ -33,31 +31,6 @@ func (t *twins) add(content uint64) {
 	} else if len(t.seen) < maxTwins {
 		t.seen[content] = struct{}{}
 	}
-}
-
-// looks gives a hash of what a page shows whatever its address: its bytes but
-// for its own path, which pages that say "/x was not found" repeat, and its
-// links but for the one to itself. It is safe for concurrent use.
-func (t *twins) looks(u weburl.URL, body []byte, links []weburl.URL) uint64 {
-	var h maphash.Hash
-	h.SetSeed(t.seed)
-	own := []byte(u.Path())
-	for len(own) >= 3 { // shorter ones are found everywhere, by chance
-		i := bytes.Index(body, own)
-		if i < 0 {
-			break
-		}
-		h.Write(body[:i])
-		body = body[i+len(own):]
-	}
-	h.Write(body)
-	for _, l := range links {
-		if l != u {
-			h.WriteByte(0)
-			h.WriteString(l.String())
-		}
-	}
-	return h.Sum64()
 }
 
 // collapsing is a sink that counts the pages that became a document which an

@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strings"
@@ -54,39 +56,60 @@ func TestADirectoryOfSoft404sEnds(t *testing.T) {
 		"naming the page":   func(path string) string { return "<p>Sorry, there is no " + path + ".</p><a href=/>home</a>" },
 		"linking to itself": func(path string) string { return "<a href='" + path + "'>again</a><a href=/>home</a>" },
 	} {
-		s := site.Over(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == robotsTxt {
-				http.NotFound(w, r)
-				return
-			}
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, notFound(r.URL.Path))
-		}))
-		var hrefs []string
-		for i := range 400 {
-			hrefs = append(hrefs, "/lost/"+letters(i))
+		testSoft404(t, name, softRow, "/lost/*", notFound)
+	}
+	for name, notFound := range map[string]func(path string) string{
+		"naming its last word": func(path string) string {
+			return "<title>" + path[strings.LastIndexByte(path, '/')+1:] + "</title><p>Sorry, there is no " + path[strings.LastIndexByte(path, '/')+1:] + " here.</p>"
+		},
+		"with a token of its own": func(path string) string {
+			return fmt.Sprintf("<meta name=csrf content=%x><input value='%s='><p>Sorry, nothing here.</p>", sha256.Sum256([]byte(path)), base64.URLEncoding.EncodeToString([]byte("0123456789abc"+path)))
+		},
+		"making up links": func(path string) string {
+			return "<p>Sorry, nothing is here.</p>Perhaps <a href=" + path + "/" + path[len(path)-2:] + ">this</a> or <a href='/lost/x" + path[len(path)-2:] + "'>that " + path[len(path)-2:] + "</a>"
+		},
+	} {
+		testSoft404(t, name, looseRow, "/lost/**", notFound)
+	}
+}
+
+// testSoft404 crawls a site with a directory in which there is nothing and
+// notFound answers, of which row pages are to be fetched.
+func testSoft404(t *testing.T, name string, row int, pattern string, notFound func(path string) string) {
+	t.Helper()
+	all := row + 350
+	s := site.Over(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == robotsTxt {
+			http.NotFound(w, r)
+			return
 		}
-		for i := range 60 {
-			hrefs = append(hrefs, "/found/"+letters(i))
-			s.Set(hrefs[len(hrefs)-1], site.Links("page "+letters(i), "/x"))
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, notFound(r.URL.Path))
+	}))
+	var hrefs []string
+	for i := range all {
+		hrefs = append(hrefs, "/lost/"+letters(i))
+	}
+	for i := range 60 {
+		hrefs = append(hrefs, "/found/"+letters(i))
+		s.Set(hrefs[len(hrefs)-1], site.Links("page "+letters(i), "/x"))
+	}
+	s.Set("/", site.Links("home", hrefs...))
+	got := fast(t, s, "/", 1, func(c *Config) { c.Workers = 1 })
+	lost := 0
+	for _, p := range got.paths() {
+		if strings.HasPrefix(p, "/lost/") {
+			lost++
 		}
-		s.Set("/", site.Links("home", hrefs...))
-		got := fast(t, s, "/", 1, func(c *Config) { c.Workers = 1 })
-		lost := 0
-		for _, p := range got.paths() {
-			if strings.HasPrefix(p, "/lost/") {
-				lost++
-			}
-		}
-		if lost != softRow || len(got.pages) != 1+softRow+60 {
-			t.Errorf("%s: %d pages, %d of them of the directory that has none", name, len(got.pages), lost)
-		}
-		if tr := got.report.Traps; len(tr) != 1 || !strings.HasSuffix(tr[0].Pattern, "/lost/*") || tr[0].Refused != 400-softRow || tr[0].Pages != softRow {
-			t.Errorf("%s: traps %+v", name, tr)
-		}
-		if r := got.report.Refused; len(r) != 400-softRow || !strings.Contains(r[0].Reason, "soft 404") {
-			t.Errorf("%s: %d refused: %+v", name, len(r), r[:1])
-		}
+	}
+	if lost != row || len(got.pages) != 1+row+60 {
+		t.Errorf("%s: %d pages, %d of them of the directory that has none", name, len(got.pages), lost)
+	}
+	if tr := got.report.Traps; len(tr) != 1 || !strings.HasSuffix(tr[0].Pattern, pattern) || tr[0].Refused != all-row || tr[0].Pages != row {
+		t.Errorf("%s: traps %+v", name, tr)
+	}
+	if r := got.report.Refused; len(r) != all-row || !strings.Contains(r[0].Reason, "soft 404") {
+		t.Errorf("%s: %d refused: %+v", name, len(r), r[:1])
 	}
 }
 
@@ -98,6 +121,71 @@ func letters(n int) string {
 		n /= 26
 	}
 	return string(b)
+}
+
+// A site that makes up words has an end as well, be its pages ever so different.
+func TestMadeUpWordsRunOut(t *testing.T) {
+	tr := newTraps(10)
+	fetched := 0
+	for i := range 3000 {
+		if tr.charge(parse(t, "http://h/w/"+letters(i)), 0, i) == "" {
+			fetched++
+		}
+	}
+	if want := 1 + longChain + 10*wordBudgets; fetched != want {
+		t.Errorf("%d were fetched, want %d", fetched, want)
+	}
+	if reason := tr.charge(parse(t, "http://h/other/word"), 0, 100); reason != "" {
+		t.Errorf("another folder: %s", reason)
+	}
+	if n := tr.notes(); len(n) != 1 || n[0].Pattern != "http://h/w/*" {
+		t.Errorf("notes %+v", n)
+	}
+	for i := range 2000 {
+		if reason := tr.charge(parse(t, "http://h/near/"+letters(i)), 0, longChain); reason != "" {
+			t.Fatalf("page %d near the seed: %s", i, reason)
+		}
+	}
+}
+
+func TestPatternsAreForgottenBeforeThereAreTooMany(t *testing.T) {
+	tr := newTraps(10)
+	for i := range 12 {
+		tr.charge(parse(t, fmt.Sprintf("http://h/cal/%d", i)), longChain+1, 1)
+	}
+	for i := range 2 * maxPatterns {
+		tr.charge(parse(t, fmt.Sprintf("http://h/1%s%s", letters(i%9999), letters(i/9999))), 0, 1)
+	}
+	if len(tr.patterns) > maxPatterns {
+		t.Errorf("%d patterns", len(tr.patterns))
+	}
+	if tr.charge(parse(t, "http://h/cal/77"), longChain+1, 1) == "" {
+		t.Error("a pattern that ran out was forgotten")
+	}
+}
+
+// What differs in a way that a reader sees is no soft 404.
+func TestPagesThatLookNearlyAlikeAreNoSoft404(t *testing.T) {
+	for name, body := range map[string]func(i int) string{
+		"one word":    func(i int) string { return "<p>This is the entry of the list for " + letters(i) + "x.</p>" },
+		"one picture": func(i int) string { return fmt.Sprintf("<p>A picture of the quarry.</p><img src=/pictures/%d.jpg>", i) },
+		"a number":    func(i int) string { return fmt.Sprintf("<p>The house has %d windows in all.</p>", i) },
+		"lists alone": func(i int) string { return "<h1>Index</h1><a href=/item/" + letters(i+1) + ">" + letters(i+1) + "</a>" },
+		"links outside": func(i int) string {
+			return "<p>This page has been moved to</p><a href=/new/" + letters(i) + ">this one</a>"
+		},
+	} {
+		s := site.New(nil)
+		var hrefs []string
+		for i := range 3 * softRow {
+			hrefs = append(hrefs, "/item/"+letters(i))
+			s.Set(hrefs[i], site.Page{Body: body(i)})
+		}
+		s.Set("/", site.Links("home", hrefs...))
+		if got := fast(t, s, "/", 1); len(got.pages) != 1+3*softRow || len(got.report.Traps) != 0 {
+			t.Errorf("%s: %d pages, traps %+v", name, len(got.pages), got.report.Traps)
+		}
+	}
 }
 
 // Pages that send on to others look alike but for what they name.

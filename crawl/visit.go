@@ -35,7 +35,7 @@ type visited struct {
 	offSite int         // links to other hosts
 	social  int         // of these, to social media
 	content uint64      // a hash of a page's bytes, see twins
-	looks   uint64      // a hash of what a page shows whatever its address, see traps
+	looks   looks       // zero where it is no HTML
 
 	unrelated bool      // its links are not followed, see relevance
 	vector    []float32 // of the seed's page

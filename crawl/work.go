@@ -175,7 +175,7 @@ func (r *run) full() bool {
 // start sends an entry on its way, unless it is in a trap.
 func (r *run) start(ctx context.Context, l *lane, e frontier.Entry) error {
 	if u, err := r.c.parser.Parse(e.URL); err == nil && l.attempts[e.ID] == 0 {
-		if reason := r.traps.charge(u, e.Chain); reason != "" {
+		if reason := r.traps.charge(u, e.Chain, e.Depth); reason != "" {
 			v := visited{entry: e, lane: l}
 			return r.absorb(ctx, []visited{v.refused(ErrSeedURL, reason)})
 		}

@@ -55,7 +55,7 @@ func siteReport(seed string, r audit.Report) api.CrawlReportResult {
 		SeedURL: seed, Pages: r.Pages,
 		Totals: map[string]int{
 			"orphans": t.Orphans, "duplicates": t.Duplicates, "overlaps": t.Overlaps,
-			"broken": t.Broken, "redirects": t.Redirects, "thin": t.Thin, "documents": t.Documents,
+			"broken": t.Broken, "redirects": t.Redirects, "thin": t.Thin, "documents": t.Documents, "traps": t.Traps,
 		},
 	}
 	res.Orphans = each(r.Orphans, func(o audit.Orphan) api.OrphanPage { return api.OrphanPage{URL: o.URL, From: o.Why} })
@@ -77,6 +77,9 @@ func siteReport(seed string, r audit.Report) api.CrawlReportResult {
 	})
 	res.Documents = each(r.Documents, func(f audit.File) api.DocumentFile {
 		return api.DocumentFile{URL: f.URL, FoundOn: f.FoundOn, Fetched: f.Fetched, Reason: f.Reason}
+	})
+	res.Traps = each(r.Traps, func(t audit.Trap) api.SiteTrap {
+		return api.SiteTrap{Trap: api.Trap{Pattern: t.Pattern, Pages: t.Pages, Refused: t.Refused}, Reason: t.Reason}
 	})
 	res.Statuses = each(r.Statuses, func(s audit.Status) api.StatusCount { return api.StatusCount{Status: s.Status, Count: s.Count} })
 	return res

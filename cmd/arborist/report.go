@@ -107,6 +107,10 @@ func printReport(l *lines, r api.CrawlReportResult) {
 		f := r.Documents[i]
 		l.printf("   %s  (%s), on %s", f.URL, cmp.Or(f.Reason, "fetched"), f.FoundOn)
 	})
+	section("traps", r.Totals["traps"], len(r.Traps), func(i int) {
+		t := r.Traps[i]
+		l.printf("   %s  (%s fetched, %d left)", t.Pattern, plural(t.Pages, "page"), t.Refused)
+	})
 	l.printf("depth")
 	for _, d := range r.Depths {
 		l.printf("   %d: %s", d.Depth, plural(d.Pages, "page"))

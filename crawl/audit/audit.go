@@ -72,10 +72,11 @@ type Report struct {
 	Thin       []Thin
 	Statuses   []Status // of all addresses that were answered
 	Documents  []File
+	Traps      []Trap // given by the crawler, which knows patterns
 }
 
 // Totals count the findings, listed or not.
-type Totals struct{ Orphans, Duplicates, Overlaps, Broken, Redirects, Thin, Documents int }
+type Totals struct{ Orphans, Duplicates, Overlaps, Broken, Redirects, Thin, Documents, Traps int }
 
 type (
 	// An Orphan is a page that no link leads to, as far as the crawl went.
@@ -119,6 +120,12 @@ type (
 		URL, FoundOn string
 		Fetched      bool
 		Reason       string // why it was not fetched
+	}
+	// A Trap is a pattern of addresses of which the crawl left the rest out.
+	Trap struct {
+		Pattern        string // "#" stands for any number, "*" for any name
+		Pages, Refused int    // fetched, and left out
+		Reason         string // of the first that was left out
 	}
 	// A Status counts answers.
 	Status struct{ Status, Count int }

@@ -58,7 +58,7 @@ func TestEveryFaultOfASiteIsReported(t *testing.T) {
 		"depths":     {r.Depths, []Depth{{0, 1}, {1, 4}, {2, 2}}},
 		"thin":       {r.Thin, []Thin{{"/new", 7, false}, {"/b", 120, true}}},
 		"statuses":   {r.Statuses, []Status{{200, 7}, {301, 2}, {404, 1}}},
-		"totals":     {r.Totals, Totals{3, 1, 1, 1, 1, 2, 2}},
+		"totals":     {r.Totals, Totals{3, 1, 1, 1, 1, 2, 2, 0}},
 	} {
 		if fmt.Sprintf("%+v", got[0]) != fmt.Sprintf("%+v", got[1]) {
 			t.Errorf("%s: %+v, want %+v", what, got[0], got[1])

@@ -38,6 +38,7 @@ type CrawlReportResult struct {
 	Thin       []ThinPage       `json:"thin"`
 	Statuses   []StatusCount    `json:"statuses"`
 	Documents  []DocumentFile   `json:"documents"`
+	Traps      []SiteTrap       `json:"traps"`
 	HTML       string           `json:"html,omitempty"`
 }
 
@@ -80,6 +81,11 @@ type (
 		FoundOn string `json:"found_on"`
 		Fetched bool   `json:"fetched"`
 		Reason  string `json:"reason,omitempty"` // why it was not
+	}
+	// A SiteTrap is a [Trap], with why its first address was not fetched.
+	SiteTrap struct {
+		Trap
+		Reason string `json:"reason"`
 	}
 	// A DepthCount counts the pages so many links from the seed.
 	DepthCount struct {

@@ -1,0 +1,153 @@
+package crawl
+
+import (
+	"bytes"
+	"hash/maphash"
+	"strings"
+
+	"arborist/crawl/internal/weburl"
+)
+
+// looks is what a page shows whatever its address: hashes by which a site that
+// answers everything with one page is known (soft404.go). Both are without the
+// page's own path, which pages that say "/x was not found" repeat.
+type looks struct {
+	page uint64 // of the other bytes and links
+
+	// skeleton is without words of the path, without tokens that look made for
+	// one answer, and without links within the directory: what is made up for
+	// each address anew. Links that lead elsewhere are in it. A page whose links
+	// are all that it says has them all in it.
+	skeleton uint64
+}
+
+// looks gives the looks of an HTML page. It is safe for concurrent use.
+func (t *twins) looks(u weburl.URL, body []byte, links []weburl.URL) looks {
+	var page maphash.Hash
+	page.SetSeed(t.seed)
+	s := skeleton{own: map[string]bool{}}
+	s.hash.SetSeed(t.seed)
+	eachWord([]byte(u.Target()), func(w []byte) { s.own[string(bytes.ToLower(w))] = true })
+	body = withoutAll(body, u.Path())
+	page.Write(body)
+	s.read(body)
+	inside := u.String()[:strings.LastIndexByte(u.Origin()+u.Path(), '/')+1]
+	for _, l := range links {
+		if l == u {
+			continue
+		}
+		page.WriteByte(0)
+		page.WriteString(l.String())
+		if s.words < fewWords || !strings.HasPrefix(l.String(), inside) {
+			s.hash.WriteByte(0)
+			s.hash.WriteString(l.String())
+		}
+	}
+	return looks{page.Sum64(), s.hash.Sum64()}
+}
+
+// fewWords is how many words outside of links a page has at least that says
+// anything by itself, as "page not found" does.
+const fewWords = 3
+
+// withoutAll gives a body without the page's own path.
+func withoutAll(body []byte, path string) []byte {
+	if len(path) < 3 { // found everywhere, by chance
+		return body
+	}
+	return bytes.ReplaceAll(body, []byte(path), nil)
+}
+
+// A skeleton is the hash of what stays of a page.
+type skeleton struct {
+	hash  maphash.Hash
+	own   map[string]bool // words of the page's address, in lower case
+	words int             // outside of links
+}
+
+// read takes in markup and text. Links are told apart by [twins.looks], so their
+// tags and what stands in them are passed over.
+func (s *skeleton) read(body []byte) {
+	inLink := false
+	for len(body) > 0 {
+		end := bytes.IndexByte(body, '<')
+		if end < 0 {
+			end = len(body)
+		}
+		if !inLink {
+			s.text(body[:end])
+		}
+		body = body[end:]
+		end = bytes.IndexByte(body, '>') + 1
+		if end == 0 {
+			end = len(body)
+		}
+		switch tag := body[:end]; {
+		case isTag(tag, "<a"):
+			inLink = true
+		case isTag(tag, "</a"):
+			inLink = false
+		case !inLink:
+			s.tag(tag)
+		}
+		body = body[end:]
+	}
+}
+
+func isTag(tag []byte, name string) bool {
+	return len(tag) > len(name) && bytes.EqualFold(tag[:len(name)], []byte(name)) && bytes.IndexByte([]byte(" \t\r\n\f/>"), tag[len(name)]) >= 0
+}
+
+// text takes in the words between tags.
+func (s *skeleton) text(b []byte) {
+	eachWord(b, func(w []byte) {
+		s.words++
+		if !random(w) && !s.own[string(bytes.ToLower(w))] {
+			s.hash.Write(w)
+			s.hash.WriteByte(' ')
+		}
+	})
+}
+
+// tag takes in a tag. What it names, such as a picture, counts even where the
+// address has that word as well.
+func (s *skeleton) tag(b []byte) {
+	eachWord(b, func(w []byte) {
+		if !random(w) {
+			s.hash.Write(w)
+			s.hash.WriteByte(' ')
+		}
+	})
+	s.hash.WriteByte('>')
+}
+
+// eachWord calls fn with the runs of letters and digits, and of what encodings
+// of random numbers have beside them. Bytes over 0x7f are letters.
+func eachWord(b []byte, fn func(word []byte)) {
+	for len(b) > 0 {
+		n := 0
+		for n < len(b) && wordByte(b[n]) {
+			n++
+		}
+		if n > 0 {
+			fn(b[:n])
+		}
+		b = b[min(n+1, len(b)):]
+	}
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80 || c == '+' || c == '_' || c == '-'
+}
+
+// random reports whether a word looks like a number made for one answer: long,
+// with digits among its letters, or of digits and letters in both cases.
+func random(word []byte) bool {
+	var digit, lower, upper bool
+	for _, c := range word {
+		digit = digit || c >= '0' && c <= '9'
+		lower = lower || c >= 'a' && c <= 'z'
+		upper = upper || c >= 'A' && c <= 'Z'
+	}
+	return digit && (len(word) >= 16 && (lower || upper) || len(word) >= 8 && lower && upper)
+}
