@@ -22,17 +22,7 @@ func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, e
 	if c.cfg.Store == nil {
 		return audit.Report{}, errors.New("audit a site: no store was given")
 	}
-	var addresses []audit.Address
-	err := c.cfg.Store.db.Addresses(ctx, c.seeds, func(a crawldb.Address) error {
-		_, document := c.isDocument(a.URL, a.Depth)
-		addresses = append(addresses, audit.Address{
-			URL: a.URL, FoundOn: a.FoundOn, Depth: a.Depth, Trail: a.Trail, Status: a.Status, Result: resultOf(a.State), Reason: a.Reason, Document: document,
-		})
-		return nil
-	})
-	if errors.Is(err, crawldb.ErrNoCrawl) {
-		return audit.Report{}, fmt.Errorf("audit %s: %w: crawl it first, with --ingest", c.seed, ErrNothingToResume)
-	}
+	addresses, err := c.addresses(ctx)
 	if err != nil {
 		return audit.Report{}, err
 	}
@@ -58,6 +48,22 @@ func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, e
 	report.Totals.Traps = len(traps)
 	report.Traps = traps[:min(len(traps), audit.MaxListed)]
 	return report, nil
+}
+
+// addresses gives every address of the latest crawl that was kept, and
+// [ErrNothingToResume] where none is.
+func (c *Crawler) addresses(ctx context.Context) (addresses []audit.Address, err error) {
+	err = c.cfg.Store.db.Addresses(ctx, c.seeds, func(a crawldb.Address) error {
+		_, document := c.isDocument(a.URL, a.Depth)
+		addresses = append(addresses, audit.Address{
+			URL: a.URL, FoundOn: a.FoundOn, Depth: a.Depth, Trail: a.Trail, Status: a.Status, Result: resultOf(a.State), Reason: a.Reason, Document: document,
+		})
+		return nil
+	})
+	if errors.Is(err, crawldb.ErrNoCrawl) {
+		return nil, fmt.Errorf("audit %s: %w: crawl it first, with --ingest", c.seed, ErrNothingToResume)
+	}
+	return addresses, err
 }
 
 // documentsOf returns what is stored of the origins that the crawl fetched from,

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"arborist/crawl/audit"
 	"arborist/crawl/internal/crawldb"
 	"arborist/document"
 	"arborist/ingest"
@@ -68,6 +69,36 @@ type About = crawldb.About
 // About says what is known of the page at an address.
 func (p *Private) About(ctx context.Context, url string) (About, error) {
 	return p.db.About(ctx, url)
+}
+
+// CountCrawl counts the pages that the latest crawl of a seed fetched and that are
+// stored, with their words. It is 0 where no crawl of it is kept.
+func (p *Private) CountCrawl(ctx context.Context, cfg Config) (pages int, words int64, err error) {
+	cfg.Store = p
+	c, err := New(cfg, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.close()
+	addresses, err := c.addresses(ctx)
+	if errors.Is(err, ErrNothingToResume) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	fetched := map[string]bool{}
+	for _, a := range addresses {
+		fetched[a.URL] = a.Result == audit.Page
+	}
+	documents, err := c.documentsOf(ctx, addresses)
+	for _, d := range documents {
+		if fetched[d.URL] {
+			pages++
+			words += int64(d.Words)
+		}
+	}
+	return pages, words, err
 }
 
 // Close closes the database.

@@ -184,6 +184,8 @@ func (r *run) page(ctx context.Context, v visited, u weburl.URL, resp fetch.Resp
 	switch {
 	case resp.Skipped != "":
 		return v.refused(ErrSeedNotPage, resp.Skipped)
+	case inDisguise(resp.ContentType, resp.Body) != "":
+		return v.refused(ErrSeedNotPage, inDisguise(resp.ContentType, resp.Body))
 	case resp.Status == http.StatusNoContent, resp.Status == http.StatusResetContent, resp.Status == http.StatusPartialContent:
 		return v.failed(ErrSeedNotPage, fetch.Denied, statusText(resp.Status))
 	}

@@ -22,6 +22,9 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 	if err != nil {
 		return res, err
 	}
+	if w := n.contactWarning(append([]string{req.SeedURL}, req.MoreSeeds...)...); w != "" {
+		res.Warnings = []string{w}
+	}
 	end, err := n.archive(&cfg, req.WARC)
 	if err != nil {
 		return res, err

@@ -20,8 +20,7 @@ func (n *Node) CrawlReport(ctx context.Context, req api.CrawlReportRequest, _ ap
 	}
 	cfg.Seed, cfg.Seeds, cfg.AllowHosts, cfg.Store = req.SeedURL, req.MoreSeeds, req.AllowHost, n.private
 	if req.Sitemap == "" {
-		// Nothing is fetched, so a site in a private network is as good as any.
-		cfg.AllowNets = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+		cfg.AllowNets = anyNetwork()
 	}
 	c, err := crawl.New(cfg, nil)
 	if err != nil {
@@ -47,6 +46,12 @@ func (n *Node) CrawlReport(ctx context.Context, req api.CrawlReportRequest, _ ap
 		res.HTML = b.String()
 	}
 	return res, nil
+}
+
+// anyNetwork is for what fetches nothing: a site in a private network is as good
+// as any.
+func anyNetwork() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 }
 
 func siteReport(seed string, r audit.Report) api.CrawlReportResult {

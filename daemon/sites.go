@@ -11,7 +11,6 @@ import (
 
 	"arborist/crawl"
 	"arborist/daemon/api"
-	"arborist/shard"
 )
 
 // sitesAtOnce is how many sites are crawled side by side.
@@ -113,19 +112,15 @@ func groupSites(sites []api.Site) (groups [][]int, err error) {
 // CountSites implements [api.SiteCrawler].
 func (n *Node) CountSites(ctx context.Context, req api.CrawlSitesRequest) (res api.SiteCounts, err error) {
 	res.Sites = []api.SiteCount{}
+	cfg, err := n.asking(string(crawl.PlainHTTP), false, 0, nil)
+	if err != nil {
+		return res, err
+	}
+	cfg.AllowNets = anyNetwork()
 	for _, s := range req.Sites {
+		cfg.Seed = s.SeedURL
 		count := api.SiteCount{ID: s.ID, Title: s.Title, Author: s.Author, SeedURL: s.SeedURL}
-		folder := s.SeedURL
-		if i := strings.LastIndexByte(folder, '/'); i > strings.Index(folder, "://")+2 {
-			folder = folder[:i]
-		}
-		// "0" follows "/": everything below the folder.
-		err := n.private.File().EachCurrent(ctx, folder+"/", folder+"0", func(p shard.CurrentPage) error {
-			count.Pages++
-			count.Words += p.Words
-			return nil
-		})
-		if err != nil {
+		if count.Pages, count.Words, err = n.private.CountCrawl(ctx, cfg); err != nil {
 			return res, explain(err)
 		}
 		res.Sites = append(res.Sites, count)

@@ -149,6 +149,7 @@ func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) err
 	if err != nil {
 		return err
 	}
+	a.warn(res.Warnings)
 	for _, r := range res.Refused {
 		a.note("refused: %s: %s", r.URL, r.Reason)
 	}

@@ -128,6 +128,12 @@ func (a *app) crawlSites(cmd *cobra.Command, req api.CrawlSitesRequest) error {
 		if err != nil {
 			return err
 		}
+		var warnings []string
+		for _, site := range res.Sites {
+			warnings = append(warnings, site.Warnings...)
+		}
+		slices.Sort(warnings)
+		a.warn(slices.Compact(warnings))
 		failed := 0
 		for _, site := range res.Sites {
 			if site.Error != nil {

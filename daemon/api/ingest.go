@@ -78,6 +78,7 @@ type CrawlResult struct {
 	DocumentPages int            `json:"documents_fetched,omitempty"`
 	Capped        bool           `json:"capped,omitempty"` // ended at max_pages with more to fetch
 	WARC          []string       `json:"warc,omitempty"`   // files that were written
+	Warnings      []string       `json:"warnings,omitempty"`
 }
 
 // A Trap is a pattern of addresses that ran out of budget: "#" in it stands for

@@ -55,7 +55,7 @@ type SiteCounts struct {
 	Sites []SiteCount `json:"sites"`
 }
 
-// A SiteCount is what is stored below the folder of a site's seed.
+// A SiteCount is what is stored of what the latest crawl of a site fetched.
 type SiteCount struct {
 	ID      string `json:"id,omitempty"`
 	Title   string `json:"title,omitempty"`
