@@ -182,7 +182,7 @@ func TestReportNamesWhatWasLeftOut(t *testing.T) {
 		refused[r.URL[strings.LastIndexByte(r.URL[:len(r.URL)-1], '/'):]] = r.Reason
 	}
 	for name, want := range map[string]string{
-		"/x": "robots.txt: Disallow: /private/", "/feed/": reasonFeed, "/manual.pdf": "a document file of a kind that cannot be read: pdf", "/image.png": "content type image/png is not wanted",
+		"/x": "robots.txt: Disallow: /private/", "/feed/": reasonFeed, "/manual.pdf": reasonDocument, "/image.png": "content type image/png is not wanted",
 	} {
 		if refused[name] != want {
 			t.Errorf("%s: refused for %q, want %q", name, refused[name], want)
