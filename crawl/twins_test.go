@@ -149,8 +149,8 @@ func TestMadeUpWordsRunOut(t *testing.T) {
 }
 
 func TestPatternsAreForgottenBeforeThereAreTooMany(t *testing.T) {
-	tr := newTraps(10)
-	for i := range 12 {
+	tr := newTraps(1)
+	for i := range 2 {
 		tr.charge(parse(t, fmt.Sprintf("http://h/cal/%d", i)), longChain+1, 1)
 	}
 	for i := range 2 * maxPatterns {
@@ -177,12 +177,12 @@ func TestPagesThatLookNearlyAlikeAreNoSoft404(t *testing.T) {
 	} {
 		s := site.New(nil)
 		var hrefs []string
-		for i := range 3 * softRow {
+		for i := range looseRow + 50 {
 			hrefs = append(hrefs, "/item/"+letters(i))
 			s.Set(hrefs[i], site.Page{Body: body(i)})
 		}
 		s.Set("/", site.Links("home", hrefs...))
-		if got := fast(t, s, "/", 1); len(got.pages) != 1+3*softRow || len(got.report.Traps) != 0 {
+		if got := fast(t, s, "/", 1); len(got.pages) != 1+looseRow+50 || len(got.report.Traps) != 0 {
 			t.Errorf("%s: %d pages, traps %+v", name, len(got.pages), got.report.Traps)
 		}
 	}
