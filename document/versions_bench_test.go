@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"io/fs"
 	"math/rand/v2"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/restic/chunker"
 )
 
 // BenchmarkVersions measures what successive versions of documents cost. The
@@ -30,7 +33,7 @@ func BenchmarkVersions(b *testing.B) {
 		for _, way := range []struct {
 			name string
 			cut  func(*Document) [][]byte
-		}{{"block-v1", blocks}, {"fixed", fixed}, {"gear", gear}, {"file", whole}} {
+		}{{"block-v1", blocks}, {"fixed", fixed}, {"gear", gear}, {"restic", restic}, {"restic-small", resticSmall}, {"file", whole}} {
 			b.Run(set.Name()+"/"+way.name, func(b *testing.B) {
 				for b.Loop() {
 					reportVersions(b, versions, way.cut)
@@ -42,7 +45,7 @@ func BenchmarkVersions(b *testing.B) {
 
 func reportVersions(b *testing.B, versions [][]*Document, cut func(*Document) [][]byte) {
 	seen := make(map[[32]byte]bool)
-	var chunks, bytes, newChunks, newBytes, hashes float64
+	var chunks, total, newChunks, newBytes, hashes float64
 	for i, docs := range versions {
 		for _, d := range docs {
 			fresh := 0
@@ -51,7 +54,7 @@ func reportVersions(b *testing.B, versions [][]*Document, cut func(*Document) []
 				h := sha256.Sum256(c)
 				if i > 0 {
 					chunks++
-					bytes += float64(len(c))
+					total += float64(len(c))
 				}
 				if !seen[h] {
 					seen[h] = true
@@ -66,11 +69,11 @@ func reportVersions(b *testing.B, versions [][]*Document, cut func(*Document) []
 			}
 		}
 	}
-	b.ReportMetric(bytes/chunks, "mean-bytes")
+	b.ReportMetric(total/chunks, "mean-bytes")
 	b.ReportMetric(100*newChunks/chunks, "%new-chunks")
 	b.ReportMetric(newBytes/1000, "kB-to-store")
 	b.ReportMetric((newBytes+hashes)/1000, "kB-to-sync")
-	b.ReportMetric(bytes/1000, "kB-whole")
+	b.ReportMetric(total/1000, "kB-whole")
 }
 
 // readVersions reads the text files of each version, in the order of their names.
@@ -116,11 +119,37 @@ func blocks(d *Document) (all [][]byte) {
 // fixed cuts after every 1000 bytes, about the mean of block-v1.
 func fixed(d *Document) [][]byte { return slices.Collect(slices.Chunk(d.Text(), 1000)) }
 
-// whole does not cut, as a chunker with a minimum of 512 KiB does not.
+// whole does not cut.
 func whole(d *Document) [][]byte { return [][]byte{d.Text()} }
 
-// gear cuts where a rolling hash of the last bytes is small, as restic's and
-// FastCDC's chunkers do, with the bounds and the mean of block-v1.
+// resticPolynomial is one of those that restic's chunker can use, made by its
+// RandomPolynomial: each repository has another.
+const resticPolynomial = chunker.Pol(0x3DA3358B4DC173)
+
+// restic cuts as restic does, with its own bounds: 512 KiB to 8 MiB.
+func restic(d *Document) [][]byte {
+	return allChunks(chunker.New(bytes.NewReader(d.Text()), resticPolynomial))
+}
+
+// resticSmall is restic's chunker with the bounds of block-v1.
+func resticSmall(d *Document) [][]byte {
+	c := chunker.NewWithBoundaries(bytes.NewReader(d.Text()), resticPolynomial, 384, 1536)
+	c.SetAverageBits(9) // behind the least size: about 900 bytes on the average
+	return allChunks(c)
+}
+
+func allChunks(c *chunker.Chunker) (all [][]byte) {
+	for {
+		next, err := c.Next(nil)
+		if err != nil {
+			return all // io.EOF: memory gives no other
+		}
+		all = append(all, bytes.Clone(next.Data))
+	}
+}
+
+// gear cuts where a rolling hash of the last bytes is small, as FastCDC's chunker
+// does, with the bounds and the mean of block-v1.
 func gear(d *Document) (all [][]byte) {
 	const least, most, divisor = 384, 1536, 850
 	var table [256]uint64
