@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"strings"
+	"sync"
 
 	"arborist/crawl/internal/weburl"
 )
@@ -27,10 +28,17 @@ func (t *twins) looks(u weburl.URL, body []byte, links []weburl.URL) looks {
 	page.SetSeed(t.seed)
 	s := skeleton{own: map[string]bool{}}
 	s.hash.SetSeed(t.seed)
-	eachWord([]byte(u.Target()), func(w []byte) { s.own[string(bytes.ToLower(w))] = true })
+	eachWord([]byte(u.Target()), func(w []byte) {
+		s.own[string(bytes.ToLower(w))] = true
+		s.lengths |= 1 << min(len(w), 63)
+	})
+	size := len(body)
 	body = withoutAll(body, u.Path())
 	page.Write(body)
-	s.read(body)
+	closely := t.sizes.alike(wideFolderOf(u), size)
+	if closely {
+		s.read(body)
+	}
 	inside := u.String()[:strings.LastIndexByte(u.Origin()+u.Path(), '/')+1]
 	for _, l := range links {
 		if l == u {
@@ -38,12 +46,46 @@ func (t *twins) looks(u weburl.URL, body []byte, links []weburl.URL) looks {
 		}
 		page.WriteByte(0)
 		page.WriteString(l.String())
-		if s.words < fewWords || !strings.HasPrefix(l.String(), inside) {
+		if closely && (s.words < fewWords || !strings.HasPrefix(l.String(), inside)) {
 			s.hash.WriteByte(0)
 			s.hash.WriteString(l.String())
 		}
 	}
+	if !closely {
+		return looks{page.Sum64(), page.Sum64()}
+	}
 	return looks{page.Sum64(), s.hash.Sum64()}
+}
+
+// sizes knows whether the pages of a folder are of about one size. Those that
+// are not need no closer look, which takes longer than finding links does. It is
+// safe for concurrent use.
+type sizes struct {
+	mu      sync.Mutex
+	folders map[string]*sameSize
+}
+
+type sameSize struct{ last, row int }
+
+// alike notes a page and reports whether it is one of many in a row that differ
+// by an eighth at most, each from the one before.
+func (s *sizes) alike(folder string, size int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.folders[folder]
+	if f == nil {
+		if len(s.folders) >= maxFolders {
+			clear(s.folders)
+		}
+		f = &sameSize{last: size}
+		s.folders[folder] = f
+	}
+	if 8*max(size-f.last, f.last-size) > max(size, f.last) {
+		f.row = 0
+	}
+	f.last = size
+	f.row++
+	return f.row >= softRow
 }
 
 // fewWords is how many words outside of links a page has at least that says
@@ -63,6 +105,24 @@ type skeleton struct {
 	hash  maphash.Hash
 	own   map[string]bool // words of the page's address, in lower case
 	words int             // outside of links
+
+	lengths uint64 // of those words, a bit each: most others need no look
+}
+
+// isOwn reports whether a word is in the page's address. One of 63 bytes or more
+// is not looked for.
+func (s *skeleton) isOwn(word []byte) bool {
+	var lower [63]byte
+	if len(word) >= len(lower) || s.lengths&(1<<len(word)) == 0 {
+		return false
+	}
+	for i, c := range word {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		lower[i] = c
+	}
+	return s.own[string(lower[:len(word)])]
 }
 
 // read takes in markup and text. Links are told apart by [twins.looks], so their
@@ -102,7 +162,7 @@ func isTag(tag []byte, name string) bool {
 func (s *skeleton) text(b []byte) {
 	eachWord(b, func(w []byte) {
 		s.words++
-		if !random(w) && !s.own[string(bytes.ToLower(w))] {
+		if !random(w) && !s.isOwn(w) {
 			s.hash.Write(w)
 			s.hash.WriteByte(' ')
 		}

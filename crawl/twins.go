@@ -14,12 +14,15 @@ type twins struct {
 	seed      maphash.Seed
 	seen      map[uint64]struct{} // hashes of contents
 	collapsed int
+	sizes     sizes
 }
 
 // maxTwins bounds the contents that are remembered, at about 40 bytes each.
 const maxTwins = 1 << 20
 
-func newTwins() *twins { return &twins{seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}} }
+func newTwins() *twins {
+	return &twins{seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}, sizes: sizes{folders: map[string]*sameSize{}}}
+}
 
 // content gives a hash of a page's bytes. It is safe for concurrent use.
 func (t *twins) content(body []byte) uint64 { return maphash.Bytes(t.seed, body) }

@@ -56,7 +56,7 @@ func TestADirectoryOfSoft404sEnds(t *testing.T) {
 		"naming the page":   func(path string) string { return "<p>Sorry, there is no " + path + ".</p><a href=/>home</a>" },
 		"linking to itself": func(path string) string { return "<a href='" + path + "'>again</a><a href=/>home</a>" },
 	} {
-		testSoft404(t, name, softRow, "/lost/*", notFound)
+		testSoft404(t, name, 0, softRow, "/lost/*", notFound)
 	}
 	for name, notFound := range map[string]func(path string) string{
 		"naming its last word": func(path string) string {
@@ -69,15 +69,15 @@ func TestADirectoryOfSoft404sEnds(t *testing.T) {
 			return "<p>Sorry, nothing is here.</p>Perhaps <a href=" + path + "/" + path[len(path)-2:] + ">this</a> or <a href='/lost/x" + path[len(path)-2:] + "'>that " + path[len(path)-2:] + "</a>"
 		},
 	} {
-		testSoft404(t, name, looseRow, "/lost/**", notFound)
+		testSoft404(t, name, softRow-1, looseRow, "/lost/**", notFound)
 	}
 }
 
 // testSoft404 crawls a site with a directory in which there is nothing and
-// notFound answers, of which row pages are to be fetched.
-func testSoft404(t *testing.T, name string, row int, pattern string, notFound func(path string) string) {
+// notFound answers, of which row pages are to be fetched, and so many before them.
+func testSoft404(t *testing.T, name string, before, row int, pattern string, notFound func(path string) string) {
 	t.Helper()
-	all := row + 350
+	all := before + row + 350
 	s := site.Over(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == robotsTxt {
 			http.NotFound(w, r)
@@ -102,13 +102,13 @@ func testSoft404(t *testing.T, name string, row int, pattern string, notFound fu
 			lost++
 		}
 	}
-	if lost != row || len(got.pages) != 1+row+60 {
+	if lost != before+row || len(got.pages) != 1+before+row+60 {
 		t.Errorf("%s: %d pages, %d of them of the directory that has none", name, len(got.pages), lost)
 	}
-	if tr := got.report.Traps; len(tr) != 1 || !strings.HasSuffix(tr[0].Pattern, pattern) || tr[0].Refused != all-row || tr[0].Pages != row {
+	if tr := got.report.Traps; len(tr) != 1 || !strings.HasSuffix(tr[0].Pattern, pattern) || tr[0].Refused != all-before-row || tr[0].Pages != row {
 		t.Errorf("%s: traps %+v", name, tr)
 	}
-	if r := got.report.Refused; len(r) != all-row || !strings.Contains(r[0].Reason, "soft 404") {
+	if r := got.report.Refused; len(r) != all-before-row || !strings.Contains(r[0].Reason, "soft 404") {
 		t.Errorf("%s: %d refused: %+v", name, len(r), r[:1])
 	}
 }
@@ -177,12 +177,12 @@ func TestPagesThatLookNearlyAlikeAreNoSoft404(t *testing.T) {
 	} {
 		s := site.New(nil)
 		var hrefs []string
-		for i := range looseRow + 50 {
+		for i := range looseRow + softRow + 50 {
 			hrefs = append(hrefs, "/item/"+letters(i))
 			s.Set(hrefs[i], site.Page{Body: body(i)})
 		}
 		s.Set("/", site.Links("home", hrefs...))
-		if got := fast(t, s, "/", 1); len(got.pages) != 1+looseRow+50 || len(got.report.Traps) != 0 {
+		if got := fast(t, s, "/", 1); len(got.pages) != 1+looseRow+softRow+50 || len(got.report.Traps) != 0 {
 			t.Errorf("%s: %d pages, traps %+v", name, len(got.pages), got.report.Traps)
 		}
 	}
