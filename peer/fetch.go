@@ -94,6 +94,10 @@ func (f *fetcher) width(index uint64) int {
 	return int(min(f.tree.size-index*tileWidth, tileWidth))
 }
 
+// sentAgain is how much text that is here may come once more, in front of the
+// first that is missing, in bytes.
+const sentAgain = 64 << 10
+
 // fetch reads one bundle and its documents, from one source after the other
 // until one has given all of it.
 func (f *fetcher) fetch(b *bundle) error {
@@ -106,7 +110,7 @@ func (f *fetcher) fetchFrom(src *source, b *bundle) error {
 			return err
 		}
 	}
-	var need, whole int64
+	var need, whole, before int64
 	for i, it := range b.all {
 		if it.record.Op == proof.OpWithdraw {
 			continue
@@ -115,11 +119,14 @@ func (f *fetcher) fetchFrom(src *source, b *bundle) error {
 		whole += size
 		if i >= b.next && b.missing[i] {
 			need += size
+		} else if need == 0 {
+			before += size
 		}
 	}
 	// A pack sends what is here once more, up to half of what is needed; one
-	// by one costs a request each.
-	packed := 3*need >= 2*whole
+	// by one costs a request each. But it begins with what is here: on a line that
+	// breaks off again and again nothing else might ever come.
+	packed := 3*need >= 2*whole && before <= sentAgain
 	for b.next < len(b.all) {
 		var err error
 		switch {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -102,6 +103,78 @@ func TestASyncThatIsCalledOffKeepsWhatHasCome(t *testing.T) {
 	if res.Resumed < came || res.Resumed+res.Verified != 200 {
 		t.Errorf("after %d documents the next sync resumed %d and fetched %d", came, res.Resumed, res.Verified)
 	}
+}
+
+// rationed serves a node, but of documents only some bytes until more are given;
+// then it tells out and waits until the client goes.
+type rationed struct {
+	handler http.Handler
+	left    atomic.Int64
+	out     chan struct{}
+}
+
+func (r *rationed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if strings.Contains(req.URL.Path, "/pack/") || strings.Contains(req.URL.Path, "/doc/") {
+		w = &rationedReply{w, r, req.Context().Done()}
+	}
+	r.handler.ServeHTTP(w, req)
+}
+
+type rationedReply struct {
+	http.ResponseWriter
+	from *rationed
+	gone <-chan struct{}
+}
+
+func (r *rationedReply) Write(b []byte) (int, error) {
+	if left := r.from.left.Add(-int64(len(b))); left < 0 {
+		r.ResponseWriter.Write(b[:max(0, int64(len(b))+left)])
+		http.NewResponseController(r.ResponseWriter).Flush()
+		select {
+		case r.from.out <- struct{}{}:
+		default:
+		}
+		<-r.gone
+		return 0, errors.New("there is no more")
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+func TestALineThatBreaksOffAgainAndAgainBringsAllInTheEnd(t *testing.T) {
+	const n = 200
+	a, b := newNode(t).up(nil), newNode(t).up(nil)
+	a.publish("main", entriesOf(t, "doc:/x", n, 3000)...)
+	source := &rationed{handler: a.peer.Handler(), out: make(chan struct{}, 1)}
+	server := httptest.NewServer(source)
+	defer server.Close()
+	before := 0
+	for run := 1; before < n; run++ {
+		source.left.Store(40 << 10)
+		ctx, cancel := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		done := make(chan struct{})
+		work.Go(func() {
+			defer close(done)
+			b.peer.Sync(ctx, server.URL, a.origin("main"), nil)
+		})
+		select {
+		case <-source.out:
+			time.Sleep(100 * time.Millisecond) // what was sent comes
+		case <-done:
+		}
+		cancel()
+		work.Wait()
+		now := b.documents()
+		if now <= before {
+			t.Fatalf("run %d brought nothing behind %d documents", run, before)
+		}
+		before = now
+	}
+	source.left.Store(1 << 30)
+	if res := b.sync(server.URL, a.origin("main")); res.Verified != 0 {
+		t.Errorf("%d documents were fetched again", res.Verified)
+	}
+	sameLog(t, a, b, "main")
 }
 
 func serveHTTP(t *testing.T, n *node) string {

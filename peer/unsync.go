@@ -9,12 +9,13 @@ import (
 	"arborist/shard/corpus"
 )
 
-// Unsync ends the following of a corpus, by its name or origin: what it listed
-// leaves the search, then its log goes, and peers get nothing of it any more.
-// The texts stay stored; what protects the reader (pinned key, greatest head
+// Unsync ends the following of a corpus, by its name or origin: its log goes, so
+// that peers get nothing of it any more, and what it listed leaves the search. The texts stay stored; what protects the reader (pinned key, greatest head
 // known, evidence) stays too, so that a later sync takes it up with the same
 // trust and fetches no text again. It returns the origin and how many listings
-// ended. Again, and after a call that was cut, it does what is left to do.
+// ended. Again, and after a call that was cut, it does what is left to do. A sync
+// after a call that was cut brings all of it back: what is listed without a log is
+// as a first sync that was cut leaves it.
 //
 // It fails with [ErrOwn] for an own corpus and [ErrSyncing] during a sync.
 func (p *Peer) Unsync(ctx context.Context, name string) (origin string, ended int, err error) {
@@ -28,9 +29,9 @@ func (p *Peer) Unsync(ctx context.Context, name string) (origin string, ended in
 		return origin, 0, fmt.Errorf("unsync %s: %w", name, err)
 	}
 	defer release()
-	// Before the log goes: it says what there is left to do.
-	if ended, err = p.shared.WithdrawAll(ctx, origin); err == nil {
-		err = p.shared.Corpora().Forget(ctx, origin)
+	// The log first: a sync finds nothing to do where that is whole.
+	if err = p.shared.Corpora().Forget(ctx, origin); err == nil {
+		ended, err = p.shared.WithdrawAll(ctx, origin)
 	}
 	if errors.Is(err, corpus.ErrOwn) {
 		err = ErrOwn

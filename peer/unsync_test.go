@@ -1,9 +1,11 @@
 package peer
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"arborist/shard"
@@ -73,6 +75,59 @@ func TestUnsyncEndsServingAndSearchAndKeepsTrustAndTexts(t *testing.T) {
 	sameLog(t, a, b, "main")
 	if hits("quagga") != 1 {
 		t.Error("what is followed again is not found")
+	}
+}
+
+// A kill can come between any two transactions of an unsync. Whatever it leaves,
+// the next sync must show all of the corpus again: so nothing may be hidden while
+// the log says that all of it is here.
+func TestASyncBringsBackWhatAnUnsyncThatWasCutHasHidden(t *testing.T) {
+	const n = 3000
+	a, b := newNode(t).up(nil), newNode(t).up(nil)
+	origin := a.origin("main")
+	a.publish("main", entriesOf(t, "doc:/x", n, 60)...)
+	server := httptest.NewServer(a.peer.Handler())
+	defer server.Close()
+	b.sync(server.URL, origin)
+	found := func() int {
+		r, err := b.shared.Search(t.Context(), shard.Query{Text: "end", Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return int(r.Total)
+	}
+	all := found()
+	if all < n {
+		t.Fatalf("%d of %d documents are found", all, n)
+	}
+	ctx, cut := context.WithCancel(t.Context())
+	defer cut()
+	var work sync.WaitGroup
+	ended := make(chan struct{})
+	work.Go(func() {
+		defer close(ended)
+		b.peer.Unsync(ctx, origin)
+	})
+	for running := true; running; {
+		select {
+		case <-ended:
+			running = false
+		default:
+		}
+		if found() < all {
+			if size := b.size(origin); size != 0 {
+				t.Errorf("some documents are hidden while the log has %d records", size)
+			}
+			cut()
+		}
+	}
+	work.Wait()
+	if left := found(); left == all {
+		t.Errorf("%d documents are found after an unsync", left)
+	}
+	b.sync(server.URL, origin)
+	if got := found(); got != all {
+		t.Errorf("after an unsync that was cut and a sync %d are found, want %d", got, all)
 	}
 }
 
