@@ -45,7 +45,7 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 		}
 		var stored ingest.Report
 		_, stored, err = c.Ingest(ctx, ingest.Config{}, nil)
-		res.Ingested, res.Unchanged = stored.New+stored.Superseded, stored.Unchanged
+		res.Ingested, res.Unchanged, res.Known = stored.New+stored.Superseded, stored.Unchanged, stored.Known
 		for _, f := range stored.Failed {
 			res.Failed = append(res.Failed, api.FetchError{URL: f.URI, Class: classUnreadable, Error: f.Err.Error()})
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type app struct {
 	bold     bool // out is a terminal that may show bold
 
 	line []string // the whole command line
+	goOn string   // what to do after an interrupt; empty: the same again
 
 	home     string
 	json     bool
@@ -45,7 +47,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return 0
 	}
 	if ctx.Err() != nil {
-		err = api.NewError(api.CodeInterrupted, errors.New("interrupted"), "what was done is kept; run the command again to go on")
+		err = api.NewError(api.CodeInterrupted, errors.New("interrupted"), cmp.Or(a.goOn, "what was done is kept; run the command again to go on"))
 	}
 	return a.fail(err)
 }

@@ -46,6 +46,7 @@ sites apart from each other: arborist crawl-sites.`,
 			}
 			if req.Ingest {
 				a.note("Pages go to the private crawl db: no peer can read them.")
+				a.goOn = goOnCrawl
 			}
 			return a.with(cmd.Context(), func(s api.Service) error { return a.crawl(cmd, s, req) })
 		},
@@ -118,6 +119,10 @@ func (s *seeds) read() (first string, more []string, err error) {
 func documentsVar(f *pflag.FlagSet, to *bool) {
 	f.BoolVar(to, "documents", false, "fetch links to document files too (.txt .md .pdf .docx .xlsx .pptx .doc .xls .ppt .rtf); without it they are counted")
 }
+
+// goOnCrawl is the next step after a crawl that was interrupted: without --resume it
+// would begin anew.
+const goOnCrawl = "what was done is kept; go on with the same command and --resume"
 
 // crawl runs the crawl. A URL list is printed as it grows.
 func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) error {
@@ -193,6 +198,9 @@ func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) err
 func crawlSummary(l *lines, res api.CrawlResult) {
 	l.printf("%s: %d ingested, %d unchanged, %d refused, %d failed%s, %d with the content of another page",
 		plural(res.Pages, "page"), res.Ingested, res.Unchanged, res.RefusedTotal, res.FailedTotal, byClass(res.Classes), res.Collapsed)
+	if res.Known > 0 {
+		l.printf("%s whose text was stored before, now here too", plural(res.Known, "page"))
+	}
 }
 
 // byClass lists failures by class, as in " (3 fetch_denied, 1 resource_limit)".

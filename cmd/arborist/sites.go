@@ -120,6 +120,7 @@ func (a *app) crawlSites(cmd *cobra.Command, req api.CrawlSitesRequest) error {
 		return err
 	}
 	req.Ingest = true
+	a.goOn = goOnCrawl
 	a.note("Pages go to the private crawl db: no peer can read them.")
 	return a.with(cmd.Context(), func(s api.Service) error {
 		fn, done := a.progress()

@@ -56,6 +56,7 @@ type CrawlResult struct {
 	Pages        int            `json:"pages"`
 	Ingested     int            `json:"ingested"`
 	Unchanged    int            `json:"unchanged"`
+	Known        int            `json:"known,omitempty"` // whose text was stored before, from another address, now here too
 	Refused      []Refusal      `json:"refused"`
 	RefusedTotal int            `json:"refused_total"`
 	Failed       []FetchError   `json:"failed"`

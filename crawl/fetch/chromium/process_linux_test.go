@@ -46,8 +46,9 @@ func TestBrowserIsGoneWhenItEnds(t *testing.T) {
 		t.Errorf("over its memory limit: %v", err)
 	}
 	b.mu.Lock()
-	killed := b.proc.group
+	proc, killed := b.proc, b.proc.group
 	b.mu.Unlock()
+	<-proc.gone
 	if left := members(killed); killed == 0 || len(left) > 0 {
 		t.Errorf("group %d, processes %v are left of a browser that was killed", killed, left)
 	}
