@@ -9,7 +9,7 @@ LDFLAGS := -s -w
 ARB     := $(BIN)/arborist
 
 # Packages with goroutines of their own, tested with the race detector.
-CONCURRENT := ./ingest ./ingest/source ./shard/... ./crawl/... ./peer/... ./daemon/...
+CONCURRENT := ./ingest ./ingest/source ./ingest/extract/pdf ./shard/... ./crawl/... ./peer/... ./daemon/...
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test race crash bench bench-scale bench-bleve bench-memory bench-crawl bench-peer sim lint fmt crawl-ingest recrawl-check crawl-textbooks textbook crawl-textbooks-stats query
