@@ -22,6 +22,9 @@ are connected. They learn which documents those are.`,
 		Example: "  arborist check --repair --dry-run\n  arborist check --heal",
 		Args:    args(0, 0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for i, word := range req.From {
+				req.From[i] = sourceOf(word)
+			}
 			did, err := a.salvage(cmd, req)
 			if err != nil {
 				return err
@@ -47,7 +50,7 @@ are connected. They learn which documents those are.`,
 	cmd.Flags().BoolVar(&req.Repair, "repair", false, "mend what can be mended, and say each thing that is done")
 	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "with --repair or --heal: say what would be done, and do nothing")
 	cmd.Flags().BoolVar(&req.Heal, "heal", false, "ask peers for documents that are listed and not stored, and say each that is back")
-	cmd.Flags().StringArrayVar(&req.From, "from", nil, "with --heal: ask this peer (ID or multiaddr) or URL (default: all connected peers)")
+	cmd.Flags().StringArrayVar(&req.From, "from", nil, "with --heal: ask this peer (ID or multiaddr), URL or published folder (default: all connected peers)")
 	return cmd
 }
 

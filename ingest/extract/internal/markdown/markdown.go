@@ -10,8 +10,8 @@
 //   - it is one pass into one buffer, linear in the tree and in what it writes,
 //     which [Options.Limit] bounds.
 //
-// A link keeps its target where that is an absolute web or mail address: another
-// would have to be resolved against where the page was found, and then one page
+// A link keeps its target where that is an absolute web or mail address of at
+// most 300 bytes: another would have to be resolved against where the page was found, and then one page
 // found at two places would be two documents.
 package markdown
 

@@ -52,6 +52,16 @@ func TestEachKindOfElement(t *testing.T) {
 	}
 }
 
+func TestATargetThatCarriesDataIsLeftOut(t *testing.T) {
+	for length, want := range map[int]bool{maxTarget: true, maxTarget + 1: false} {
+		target := "https://h/" + strings.Repeat("x", length-len("https://h/"))
+		got, err := render(t, "<a href="+target+">a</a>", Options{})
+		if err != nil || strings.Contains(got, "](") != want || !strings.Contains(got, "a") {
+			t.Errorf("a target of %d bytes: %.40q, %v", length, got, err)
+		}
+	}
+}
+
 func TestOptionsAreKept(t *testing.T) {
 	page := "<p>a<img alt='two words'><img alt=word></p><nav>b</nav><ul><nav>c</nav></ul><pre>d<nav>e</nav></pre><table><tr><td>f<nav>g</nav></table>"
 	skip := func(n *html.Node) bool { return n.Data == "nav" }

@@ -50,9 +50,17 @@ func attribute(n *html.Node, key string) string {
 	return ""
 }
 
+// maxTarget is the longest target of a link that is kept, in bytes. Longer ones
+// carry data: pages of Rust's documentation repeat each example in one, which was
+// a third of their text.
+const maxTarget = 300
+
 // linkTarget gives an absolute target as Markdown holds it, else "".
 func linkTarget(href string) string {
 	href = strings.TrimSpace(href)
+	if len(href) > maxTarget {
+		return ""
+	}
 	for _, scheme := range []string{"http://", "https://", "mailto:"} {
 		if len(href) > len(scheme) && strings.EqualFold(href[:len(scheme)], scheme) {
 			return scheme + escapeTarget(href[len(scheme):])
