@@ -26,18 +26,19 @@ type looks struct {
 func (t *twins) looks(u weburl.URL, body []byte, links []weburl.URL) looks {
 	var page maphash.Hash
 	page.SetSeed(t.seed)
-	s := skeleton{own: map[string]bool{}}
-	s.hash.SetSeed(t.seed)
-	eachWord([]byte(u.Target()), func(w []byte) {
-		s.own[string(bytes.ToLower(w))] = true
-		s.lengths |= 1 << min(len(w), 63)
-	})
-	size := len(body)
-	body = withoutAll(body, u.Path())
-	page.Write(body)
-	closely := t.sizes.alike(wideFolderOf(u), size)
+	rest := body
+	for {
+		before, after, found := cutPath(rest, u.Path())
+		page.Write(before)
+		if rest = after; !found {
+			break
+		}
+	}
+	closely := t.sizes.alike(wideFolderOf(u), len(body))
+	var s skeleton
 	if closely {
-		s.read(body)
+		s.begin(t.seed, u)
+		s.read(withoutAll(body, u.Path()))
 	}
 	inside := u.String()[:strings.LastIndexByte(u.Origin()+u.Path(), '/')+1]
 	for _, l := range links {
@@ -92,12 +93,23 @@ func (s *sizes) alike(folder string, size int) bool {
 // anything by itself, as "page not found" does.
 const fewWords = 3
 
-// withoutAll gives a body without the page's own path.
-func withoutAll(body []byte, path string) []byte {
+// cutPath cuts a body around the page's own path.
+func cutPath(body []byte, path string) (before, after []byte, found bool) {
 	if len(path) < 3 { // found everywhere, by chance
-		return body
+		return body, nil, false
 	}
-	return bytes.ReplaceAll(body, []byte(path), nil)
+	return bytes.Cut(body, []byte(path))
+}
+
+// withoutAll gives a body without the page's own path.
+func withoutAll(body []byte, path string) (without []byte) {
+	for {
+		before, after, found := cutPath(body, path)
+		if without = append(without, before...); !found {
+			return without
+		}
+		body = after
+	}
 }
 
 // A skeleton is the hash of what stays of a page.
@@ -107,6 +119,16 @@ type skeleton struct {
 	words int             // outside of links
 
 	lengths uint64 // of those words, a bit each: most others need no look
+}
+
+// begin makes it ready for a page.
+func (s *skeleton) begin(seed maphash.Seed, u weburl.URL) {
+	s.hash.SetSeed(seed)
+	s.own = map[string]bool{}
+	eachWord([]byte(u.Target()), func(w []byte) {
+		s.own[string(bytes.ToLower(w))] = true
+		s.lengths |= 1 << min(len(w), 63)
+	})
 }
 
 // isOwn reports whether a word is in the page's address. One of 63 bytes or more
