@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -22,17 +21,8 @@ says how much first, and does nothing where that is not free. A crash loses noth
 		Args:    args(0, 0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), func(s api.Service) error {
-				show, done := a.progress()
-				first := true
-				res, err := s.Compact(cmd.Context(), api.CompactRequest{}, func(p api.Progress) {
-					if first && !a.quiet && !a.json {
-						fmt.Fprintf(a.err, "this takes up to %s of free space for a while\n", byteSize(p.Bytes))
-					}
-					first = false
-					if show != nil {
-						show(p)
-					}
-				})
+				show, done := a.spaceThenProgress()
+				res, err := s.Compact(cmd.Context(), api.CompactRequest{}, show)
 				done()
 				if err != nil {
 					return err

@@ -41,3 +41,19 @@ func (a *app) progress() (fn api.ProgressFunc, done func()) {
 		}
 	}
 }
+
+// spaceThenProgress is progress for what writes files anew: the first report of
+// such a call is how many bytes that takes, and is said to everybody.
+func (a *app) spaceThenProgress() (fn api.ProgressFunc, done func()) {
+	show, done := a.progress()
+	first := true
+	return func(p api.Progress) {
+		if first && !a.quiet && !a.json {
+			fmt.Fprintf(a.err, "this takes up to %s of free space for a while\n", byteSize(p.Bytes))
+		}
+		first = false
+		if show != nil {
+			show(p)
+		}
+	}, done
+}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"arborist/daemon/api"
@@ -34,17 +32,8 @@ the old files or the new ones. There are at most 256.`,
 		Args:    args(0, 0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), func(s api.Service) error {
-				show, done := a.progress()
-				first := true
-				res, err := s.SplitShards(cmd.Context(), req, func(p api.Progress) {
-					if first && !a.quiet && !a.json {
-						fmt.Fprintf(a.err, "this takes up to %s of free space for a while\n", byteSize(p.Bytes))
-					}
-					first = false
-					if show != nil {
-						show(p)
-					}
-				})
+				show, done := a.spaceThenProgress()
+				res, err := s.SplitShards(cmd.Context(), req, show)
 				done()
 				if err != nil {
 					return err

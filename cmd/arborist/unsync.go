@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"arborist/daemon/api"
@@ -29,17 +27,8 @@ that is not free. After a crash run the same again.`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			req.Corpus = words[0]
 			return a.with(cmd.Context(), func(s api.Service) error {
-				show, done := a.progress()
-				first := true
-				res, err := s.Unsync(cmd.Context(), req, func(p api.Progress) {
-					if first && !a.quiet && !a.json {
-						fmt.Fprintf(a.err, "this takes up to %s of free space for a while\n", byteSize(p.Bytes))
-					}
-					first = false
-					if show != nil {
-						show(p)
-					}
-				})
+				show, done := a.spaceThenProgress()
+				res, err := s.Unsync(cmd.Context(), req, show)
 				done()
 				if err != nil {
 					return err
