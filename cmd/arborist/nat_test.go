@@ -37,22 +37,7 @@ func settle(t *testing.T, space netns.Space, config ...string) *household {
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	daemon := space.Command("arborist", "--home", h.home, "--json", "daemon")
-	daemon.Stderr = os.Stderr
-	out, err := daemon.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { daemon.Process.Kill(); daemon.Wait() })
-	var ready struct {
-		ID string `json:"peer_id"`
-	}
-	if err := json.NewDecoder(out).Decode(&ready); err != nil {
-		t.Fatalf("the daemon says it is ready: %v", err)
-	}
+	ready := startDaemon(t, space.Command("arborist", "--home", h.home, "--json", "daemon"))
 	h.id = ready.ID
 	return h
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"encoding/pem"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -31,22 +30,7 @@ func TestANodeBehindATLSProxyIsSyncedFromByWebSocket(t *testing.T) {
 			t.Fatalf("%q: %v: %s", do, err, out)
 		}
 	}
-	daemon := exec.Command("arborist", "--home", node, "--json", "daemon", "--listen", "/ip4/127.0.0.1/tcp/0/ws")
-	out, err := daemon.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { daemon.Process.Kill(); daemon.Wait() })
-	var ready struct {
-		ID    string   `json:"peer_id"`
-		Addrs []string `json:"addrs"`
-	}
-	if err := json.NewDecoder(out).Decode(&ready); err != nil {
-		t.Fatal(err)
-	}
+	ready := startDaemon(t, exec.Command("arborist", "--home", node, "--json", "daemon", "--listen", "/ip4/127.0.0.1/tcp/0/ws"))
 	port := regexp.MustCompile(`^/ip4/127\.0\.0\.1/tcp/(\d+)/ws/p2p/`).FindStringSubmatch(strings.Join(ready.Addrs, " "))
 	if port == nil {
 		t.Fatalf("the daemon listens at %q, want a WebSocket", ready.Addrs)
