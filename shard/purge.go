@@ -176,7 +176,8 @@ func (f *File) drop(ctx context.Context, tx *sql.Tx, logs *corpus.Store, d *drop
 	if err == nil && current > 0 {
 		err = fmt.Errorf("%w: %s", ErrListed, d.origin)
 	}
-	if err != nil || d.documents+d.kept == int64(len(d.listed)) {
+	// Nothing goes: neither a document nor a place of one that something else holds.
+	if err != nil || d.documents == 0 && d.kept == int64(len(d.listed)) {
 		return err
 	}
 	if _, err := tx.ExecContext(background, emptySQL); err != nil {
