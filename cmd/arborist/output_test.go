@@ -10,8 +10,6 @@ import (
 	"unicode"
 
 	_ "github.com/mattn/go-sqlite3"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // cli runs one command line on a home and returns what it said.
@@ -97,44 +95,4 @@ func TestDamagedForeignFileIsRefusedAndSaid(t *testing.T) {
 	if !strings.Contains(out, "Our granite") || strings.Contains(out, "Their granite") {
 		t.Errorf("damaged file: %s", out)
 	}
-}
-
-// TestEveryVerbAndFlagIsDocumented holds docs/cli.md against the command line.
-func TestEveryVerbAndFlagIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/cli.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := strings.Split(string(page), "\n")
-	a := &app{}
-	var walk func(cmd *cobra.Command)
-	walk = func(cmd *cobra.Command) {
-		if cmd.Name() == "completion" { // of the library, with a verb for each shell
-			return
-		}
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
-		if cmd.HasSubCommands() || cmd.Name() == "help" {
-			return
-		}
-		verb := strings.TrimPrefix(cmd.CommandPath(), "arborist ")
-		var row string
-		for _, r := range rows {
-			if strings.Contains(r, "`"+verb+" ") || strings.Contains(r, "`"+verb+"`") {
-				row = r
-				break
-			}
-		}
-		if row == "" {
-			t.Errorf("no row for %q", verb)
-			return
-		}
-		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && !strings.Contains(row, "--"+f.Name) {
-				t.Errorf("the row of %q lacks --%s", verb, f.Name)
-			}
-		})
-	}
-	walk(a.rootCommand())
 }
