@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -94,5 +95,23 @@ func TestDamagedForeignFileIsRefusedAndSaid(t *testing.T) {
 	}
 	if !strings.Contains(out, "Our granite") || strings.Contains(out, "Their granite") {
 		t.Errorf("damaged file: %s", out)
+	}
+}
+
+// The same command again would fetch all of a crawl anew.
+func TestAnInterruptSaysHowToGoOn(t *testing.T) {
+	for args, want := range map[string]string{
+		"crawl --seed-url http://127.0.0.1:1/ --ingest": "--resume",
+		"crawl --seed-url http://127.0.0.1:1/":          "run the command again",
+		"add .":                                         "run the command again",
+	} {
+		var out, stderr bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: &out, err: &stderr}
+		ctx, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		code := a.run(ctx, append([]string{"--home", t.TempDir()}, strings.Fields(args)...))
+		if code != 130 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: exit code %d, %q", args, code, stderr.String())
+		}
 	}
 }
