@@ -248,3 +248,23 @@ func TestASessionIsKnownByItsName(t *testing.T) {
 		}
 	}
 }
+
+// A site that answers everything with one page shows each its own path, however
+// often; what else is different makes another page.
+func TestAPageIsKnownByAllOfItButItsOwnPath(t *testing.T) {
+	tw := newTwins()
+	look := func(path, page string) uint64 {
+		return tw.looks(parse(t, "http://example.org"+path), []byte(strings.ReplaceAll(page, "PATH", path)), nil).page
+	}
+	const page = "<p>PATH was not found</p><p>Is PATH right?</p><p>Tell us.</p>"
+	if look("/one", page) != look("/other", page) {
+		t.Error("a page that repeats its path is another one at another path")
+	}
+	for _, other := range []string{
+		strings.Replace(page, "<p>PATH", "<p>The PATH", 1), strings.Replace(page, "Is", "Was", 1), strings.Replace(page, "us", "them", 1), strings.Replace(page, "PATH", "", 1) + "PATH ",
+	} {
+		if look("/one", page) == look("/one", other) {
+			t.Errorf("%q is taken for the same page", other)
+		}
+	}
+}

@@ -145,6 +145,11 @@ func TestPurgeDropsWhatCameWithACorpusAloneAndNothingElse(t *testing.T) {
 			}
 		}
 	}
+	for _, e := range held[9:] { // that only a log lists
+		if at, err := s.History(t.Context(), e.Location.URI); err != nil || len(at) == 0 {
+			t.Errorf("%s has no place any more: %v", e.Location.URI, err)
+		}
+	}
 	for range 2 { // again, and after the documents came back
 		if again := purge(t, s, false); again.Documents != 0 || again.Before != again.After {
 			t.Errorf("again it did %+v", again)

@@ -3,6 +3,7 @@ package corpus
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,5 +75,25 @@ func TestAnAppendToADamagedFileSignsNothingThatALogDoesNotAllow(t *testing.T) {
 	t.Logf("%d of %d appends succeeded", signed, 3*pages)
 	if signed == 0 || signed > 2*pages {
 		t.Errorf("%d appends succeeded, over %d pages", signed, pages)
+	}
+}
+
+// What SQLite does not notice: one of the last records is not the one that the tree
+// has, as after a write that went to the wrong place.
+func TestNothingIsSignedBehindARecordThatIsNotInTheTree(t *testing.T) {
+	const records = 40
+	m := newModelOf(t, "main", records)
+	s := ownStore(t, m, records, nil)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, raw(t, s.path), "UPDATE record SET line = (SELECT line FROM record o WHERE o.idx = 7) WHERE idx = 11")
+	d, err := Open(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if head, err := d.Append(context.Background(), m.origin(), m.signer, numbered(1, records)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("it signed %+v, %v, want ErrCorrupt", head, err)
 	}
 }
