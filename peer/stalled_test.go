@@ -159,8 +159,14 @@ func TestALineThatBreaksOffAgainAndAgainBringsAllInTheEnd(t *testing.T) {
 		})
 		select {
 		case <-source.out:
-			time.Sleep(100 * time.Millisecond) // what was sent comes
 		case <-done:
+		}
+		for running := true; running && b.documents() <= before; { // what was sent comes, or nothing of it is of use
+			select {
+			case <-done:
+				running = false
+			case <-time.After(20 * time.Millisecond):
+			}
 		}
 		cancel()
 		work.Wait()
