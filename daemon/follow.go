@@ -96,12 +96,7 @@ func (f *follower) run(ctx context.Context) {
 				continue
 			}
 			syncs.Go(func() {
-				select {
-				case free <- struct{}{}:
-					defer func() { <-free }()
-					f.catchUp(ctx, n.origin)
-				case <-ctx.Done():
-				}
+				f.catchUp(ctx, n.origin, free)
 				f.mu.Lock()
 				delete(f.busy, n.origin)
 				f.mu.Unlock()
@@ -132,8 +127,9 @@ func (f *follower) latest(origin string) news {
 }
 
 // catchUp syncs a corpus until it has the largest head that was heard of, or
-// nobody serves it for a long time.
-func (f *follower) catchUp(ctx context.Context, origin string) {
+// nobody serves it for a long time. It holds a place of free while it syncs, and
+// none while it waits: a head that nobody serves keeps no other corpus back.
+func (f *follower) catchUp(ctx context.Context, origin string, free chan struct{}) {
 	wait := followFirst
 	for try := range followTries {
 		n := f.latest(origin)
@@ -145,11 +141,17 @@ func (f *follower) catchUp(ctx context.Context, origin string) {
 			f.log.Warn("a followed corpus stays behind", "corpus", origin, "error", err)
 			return
 		}
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
 		if try%3 < 2 {
 			_, err = f.net.Sync(ctx, n.peer, origin, nil)
 		} else { // it may be gone: others may have it
 			_, err = f.net.SyncFound(ctx, origin, nil)
 		}
+		<-free
 		if err == nil {
 			info, err = f.store.Lookup(ctx, origin)
 			if err == nil && f.latest(origin).here(info) {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -131,6 +132,25 @@ func TestAHeadThatNobodyServesEndsTheAsking(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		if len(fake.asks()) > 2*followTries {
 			t.Errorf("asked %d times", len(fake.asks()))
+		}
+	})
+}
+
+// Heads that nobody serves, of more corpora than are synced at a time, keep no
+// other corpus back.
+func TestHeadsThatNobodyServesHinderNoOtherCorpus(t *testing.T) {
+	followed(t, true, func(t *testing.T, fake *fakeFollowing, f *follower) {
+		for i := range 4 * followSyncs {
+			f.announced(fmt.Sprintf("loud/c%d", i), "liar", 1<<30)
+		}
+		time.Sleep(30 * time.Second) // they are asked for and waited for now
+		fake.mu.Lock()
+		fake.has["b"] = 4
+		fake.mu.Unlock()
+		f.announced("them/main", "b", 4)
+		time.Sleep(time.Second)
+		if fake.size() != 4 {
+			t.Errorf("%d records a second after it was heard of, asked %q", fake.size(), fake.asks())
 		}
 	})
 }
