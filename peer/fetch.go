@@ -45,6 +45,10 @@ type item struct {
 	fetched bool // from a source, as opposed to found here
 	held    bool // its bytes are held in the budget
 
+	old      *document.Header // a version that is here and that a delta can be from, or nil
+	whole    bool             // there is no delta
+	received int64            // bytes of its text that came from a source
+
 	ready chan struct{} // closed when doc, came and err are set
 	doc   *document.Document
 	came  [][]byte // frames of its text: see shard.Arrival
@@ -110,30 +114,21 @@ func (f *fetcher) fetchFrom(src *source, b *bundle) error {
 			return err
 		}
 	}
-	var need, whole, before int64
-	for i, it := range b.all {
-		if it.record.Op == proof.OpWithdraw {
-			continue
-		}
-		size := elementSize(it.record.Header)
-		whole += size
-		if i >= b.next && b.missing[i] {
-			need += size
-		} else if need == 0 {
-			before += size
-		}
-	}
-	// A pack sends what is here once more, up to half of what is needed; one
-	// by one costs a request each. But it begins with what is here: on a line that
-	// breaks off again and again nothing else might ever come.
-	packed := 3*need >= 2*whole && before <= sentAgain
+	packed := b.packed(src)
 	for b.next < len(b.all) {
 		var err error
+		it := b.all[b.next]
 		switch {
 		case !b.missing[b.next]:
 			err = f.local(b)
 		case packed && (b.reserved || src.docless.Load()):
 			return f.fetchPack(src, b)
+		case it.byDelta(src):
+			var made bool
+			if made, err = f.fetchDelta(src, b); err == nil && !made {
+				it.whole = true
+				packed = b.packed(src)
+			}
 		default:
 			err = f.fetchDoc(src, b)
 		}
@@ -142,6 +137,41 @@ func (f *fetcher) fetchFrom(src *source, b *bundle) error {
 		}
 	}
 	return nil
+}
+
+// packed reports whether what is missing is to come as a pack. That sends what is
+// here once more, up to half of what is needed; one by one costs a request each. But
+// it begins with what is here: on a line that breaks off again and again nothing else
+// might ever come.
+func (b *bundle) packed(src *source) bool {
+	var need, whole, before int64
+	for i, it := range b.all {
+		if it.record.Op == proof.OpWithdraw {
+			continue
+		}
+		size := elementSize(it.record.Header)
+		whole += size
+		if i >= b.next && b.missing[i] && !it.byDelta(src) {
+			need += size
+		} else if need == 0 {
+			before += size
+		}
+	}
+	return 3*need >= 2*whole && before <= sentAgain
+}
+
+// byDelta reports whether the document of an item is to be asked for as a delta.
+func (it *item) byDelta(src *source) bool { return it.old != nil && !it.whole && src.hasDeltas() }
+
+// memory returns how many bytes of documents an item needs until it is sent on.
+func (it *item) memory() (n int64) {
+	if it.record.Op != proof.OpWithdraw {
+		n = int64(it.record.Header.Bytes)
+	}
+	if it.old != nil {
+		n += int64(it.old.Bytes)
+	}
+	return n
 }
 
 // begin reads the records of a bundle, finds what is missing, and takes the
@@ -157,11 +187,12 @@ func (f *fetcher) begin(src *source, b *bundle) error {
 	if b.missing, err = f.missing(all); err != nil {
 		return err
 	}
+	if err := f.findOld(all, b); err != nil {
+		return err
+	}
 	var memory int64
 	for _, it := range all[b.next:] {
-		if it.record.Op != proof.OpWithdraw {
-			memory += int64(it.record.Header.Bytes)
-		}
+		memory += it.memory()
 	}
 	if b.reserved, err = f.budget.reserve(b.index, memory); err != nil {
 		return err
@@ -274,7 +305,15 @@ func (f *fetcher) take(src *source, b *bundle, res resource, body *body, pack *p
 	if err != nil {
 		return src.fail(f.ctx, res, err)
 	}
-	it.fetched = true
+	return f.verify(src, b, res, text, came, int64(header.Bytes))
+}
+
+// verify hands the next record on, and has its text hashed meanwhile, of which so
+// many bytes were received. Came are the frames that it came in, or nil.
+func (f *fetcher) verify(src *source, b *bundle, res resource, text []byte, came [][]byte, received int64) error {
+	it := b.all[b.next]
+	header := it.record.Header
+	it.fetched, it.received = true, received
 	select {
 	case f.hashing <- struct{}{}:
 	case <-f.ctx.Done():
@@ -286,10 +325,11 @@ func (f *fetcher) take(src *source, b *bundle, res resource, body *body, pack *p
 		var err error
 		if it.doc, err = document.Verify(header, text); err != nil {
 			it.doc, it.err = f.again(src, res, header, err)
+			it.received = int64(header.Bytes)
 			return
 		}
 		it.came = came
-		f.pool.brought(src, header.Bytes)
+		f.pool.brought(src, uint64(received))
 	})
 	return f.send(b, it)
 }
@@ -336,7 +376,7 @@ func (f *fetcher) local(b *bundle) error {
 // hold reserves memory for the document of an item, once.
 func (f *fetcher) hold(b *bundle, it *item) error {
 	if !b.reserved && !it.held {
-		if err := f.budget.hold(b.index, int64(it.record.Header.Bytes)); err != nil {
+		if err := f.budget.hold(b.index, it.memory()); err != nil {
 			return err
 		}
 	}
@@ -345,6 +385,10 @@ func (f *fetcher) hold(b *bundle, it *item) error {
 }
 
 func (f *fetcher) send(b *bundle, it *item) error {
+	if it.old != nil { // nothing of it is needed any more
+		f.budget.release(b.index, int64(it.old.Bytes))
+		it.old = nil
+	}
 	select {
 	case b.items <- it:
 		b.next++

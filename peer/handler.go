@@ -174,6 +174,8 @@ func (h *handler) serve(r *http.Request, out *reply, res resource, g *guest) err
 		return h.servePack(r.Context(), out, res, g, acceptsZstd(r))
 	case kindDoc:
 		return h.serveDoc(ctx, out, res, g, acceptsZstd(r))
+	case kindDelta:
+		return h.serveDelta(ctx, out, res, g, acceptsZstd(r))
 	case kindSearch:
 		return h.serveSearch(ctx, out, res, g)
 	default:

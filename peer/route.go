@@ -24,6 +24,7 @@ const (
 	kindEntries    kind = "entries"
 	kindPack       kind = "pack"
 	kindDoc        kind = "doc"
+	kindDelta      kind = "delta"
 	kindProof      kind = "proof"
 	kindSearch     kind = "search"
 	kindFilter     kind = "filter"
@@ -39,7 +40,8 @@ type resource struct {
 	level  uint8         // of a tile
 	index  uint64        // of a tile, bundle or pack
 	width  int           // of a tile, bundle or pack: 1 to 256, 256 is whole
-	root   document.Root // of a document or proof
+	root   document.Root // of a document, delta or proof
+	old    document.Root // that a delta is from
 	chunk  uint64        // of a proof
 	limit  int           // of a search: 1 to maxAnswers hits
 	query  string        // of a search
@@ -67,6 +69,8 @@ func (r resource) path() string {
 		return p + "pack/" + tilePath(r.index, r.width)
 	case kindDoc:
 		return p + "doc/" + r.root.String()
+	case kindDelta:
+		return p + "delta/" + r.root.String() + "/" + r.old.String()
 	case kindFuse:
 		return p + "fuse/" + hex.EncodeToString(r.sum[:])
 	case kindProof:
@@ -131,6 +135,13 @@ func (r *resource) parseRest(rest string) (ok bool) {
 		return ok
 	case kindDoc:
 		r.root, err = document.ParseRoot(rest)
+		return err == nil
+	case kindDelta:
+		root, old, _ := strings.Cut(rest, "/")
+		if r.root, err = document.ParseRoot(root); err != nil {
+			return false
+		}
+		r.old, err = document.ParseRoot(old)
 		return err == nil
 	case kindProof:
 		root, chunk, _ := strings.Cut(rest, "/")

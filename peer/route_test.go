@@ -11,6 +11,7 @@ import (
 const (
 	testPeer = "12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN"
 	testRoot = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
+	testOld  = "bafkreif6ko2p22cdlxyc4vjlynq5lgmj4f7h47bfdi5obsqjsq2tvtccce"
 )
 
 func TestEveryPathNamesOneResource(t *testing.T) {
@@ -19,6 +20,10 @@ func TestEveryPathNamesOneResource(t *testing.T) {
 		t.Fatal(err)
 	}
 	root, err := document.ParseRoot(testRoot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := document.ParseRoot(testOld)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +40,7 @@ func TestEveryPathNamesOneResource(t *testing.T) {
 		p + "filter":                             {kind: kindFilter, corpus: corpus},
 		p + "fuse/0a" + strings.Repeat("00", 31): {kind: kindFuse, corpus: corpus, sum: merkle.Hash{10}},
 		p + "doc/" + testRoot:                    {kind: kindDoc, corpus: corpus, root: root},
+		p + "delta/" + testRoot + "/" + testOld:  {kind: kindDelta, corpus: corpus, root: root, old: old},
 		p + "proof/" + testRoot + "/0":           {kind: kindProof, corpus: corpus, root: root},
 		p + "proof/" + testRoot + "/100200":      {kind: kindProof, corpus: corpus, root: root, chunk: 100200},
 	} {
@@ -67,6 +73,7 @@ func TestOtherSpellingsNameNothing(t *testing.T) {
 		p + "tile/0/000.p/1/", p + "tile/0/000.p/1.p/1", p + "tile/0/x999/x999/x999/x999/x999/x999/999",
 		p + "tile/entries", p + "tile/entries/", p + "tile/entries/x000/000", p + "tile/entries/000/x",
 		p + "pack/", p + "pack/0", p + "doc/", p + "doc/" + testRoot + "/", p + "doc/" + strings.ToUpper(testRoot),
+		p + "delta/" + testRoot, p + "delta/" + testRoot + "/", p + "delta//" + testRoot, p + "delta/" + testRoot + "/" + testOld + "/", p + "delta/" + testRoot + "/0",
 		p + "doc/" + testRoot + "\n", p + "proof/" + testRoot, p + "proof/" + testRoot + "/", p + "proof/" + testRoot + "/00",
 		p + "proof/" + testRoot + "/-1", p + "proof/" + testRoot + "/18446744073709551616",
 		p + "ipfs/" + testRoot, p + strings.Repeat("a", 5000),

@@ -32,7 +32,8 @@ type source struct {
 	pace  pace
 	hurry atomic.Bool // others can stand in for it: see body.allow
 
-	docless atomic.Bool // it lacks a document by itself: see fetcher.fetchDoc
+	docless   atomic.Bool  // it lacks a document by itself: see fetcher.fetchDoc
+	deltaless atomic.Int32 // deltas in a row that it did not have: see fetcher.fetchDelta
 }
 
 // busyTries is how often a resource is asked for while the source is busy.
@@ -148,7 +149,7 @@ func (s *source) try(ctx context.Context, r resource, from, n int64) (_ *body, w
 	if n > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from+n-1))
 	}
-	compressed := n == 0 && s.zstd && (r.kind == kindPack || r.kind == kindDoc || r.kind == kindEntries)
+	compressed := n == 0 && s.zstd && (r.kind == kindPack || r.kind == kindDoc || r.kind == kindDelta || r.kind == kindEntries)
 	if compressed {
 		req.Header.Set("Accept-Encoding", "zstd")
 	}

@@ -150,7 +150,7 @@ func (st *storer) take(it *item) error {
 	header := it.record.Header
 	if it.fetched {
 		st.result.Verified++
-		st.result.Bytes += int64(header.Bytes)
+		st.result.Bytes += it.received
 	} else {
 		st.result.Resumed++
 	}
