@@ -11,7 +11,6 @@ import (
 
 	"arborist/document"
 	"arborist/proof"
-	"arborist/shard/corpus"
 )
 
 const (
@@ -178,12 +177,12 @@ func (p *Peer) chanceOf(ctx context.Context, h *holder, root document.Root) chan
 // keyOf returns the key of a corpus: the pinned one, or the one that its publisher
 // has certified, as a source has it.
 func (p *Peer) keyOf(ctx context.Context, src *source, id CorpusID) (*proof.Verifier, error) {
-	info, err := p.shared.Corpora().Lookup(ctx, id.String())
-	if err == nil {
-		return proof.ParseVerifier(info.Key)
-	}
-	if !errors.Is(err, corpus.ErrNotFound) {
+	pinned, err := p.pinned(ctx, id)
+	if err != nil {
 		return nil, err
+	}
+	if pinned != "" {
+		return proof.ParseVerifier(pinned)
 	}
 	at := resource{kind: kindKey, corpus: id}
 	statement, err := src.get(ctx, at, maxStatement)

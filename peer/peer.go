@@ -55,6 +55,22 @@ func New(cfg Config, shared *shard.Shared) (*Peer, error) {
 	if err != nil {
 		return nil, err
 	}
+	p, err := newDialler(cfg, id)
+	if err != nil {
+		return nil, err
+	}
+	p.shared = shared
+	p.handler = newHandler(shared, &p.id, cfg.Serve, p.log)
+	p.handler.guests.flooded = p.flooded
+	p.server = serveStreams(p.host, p.handler, p.traffic)
+	if err := p.start(); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// newDialler returns a peer that can ask others, and serves nothing.
+func newDialler(cfg Config, id identity) (*Peer, error) {
 	table := cfg.Table
 	if table == nil {
 		table = newTable("")
@@ -75,20 +91,11 @@ func New(cfg Config, shared *shard.Shared) (*Peer, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	p := &Peer{id: id, gater: g, shared: shared, cfg: cfg, log: log, table: table, traffic: newTraffic(), syncing: make(map[string]bool)}
-	h, err := newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }})
-	if err != nil {
+	p := &Peer{id: id, gater: g, cfg: cfg, log: log, table: table, traffic: newTraffic(), syncing: make(map[string]bool)}
+	if p.host, err = newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }}); err != nil {
 		return nil, err
 	}
-	p.host = h
-	handler := newHandler(shared, &id, cfg.Serve, log)
-	handler.guests.flooded = p.flooded
-	p.handler = handler
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
-	p.server = serveStreams(h, p.handler, p.traffic)
-	if err := p.start(); err != nil {
-		return nil, errors.Join(err, p.Close())
-	}
 	return p, nil
 }
 
@@ -131,7 +138,10 @@ func (p *Peer) Close() error {
 	p.mu.Unlock()
 	p.stop(ErrClosed)
 	p.calls.Wait()
-	errs := []error{p.server.close()}
+	var errs []error
+	if p.server != nil {
+		errs = append(errs, p.server.close())
+	}
 	if p.wide != nil {
 		errs = append(errs, p.wide.close())
 	}

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"arborist/daemon"
 	"arborist/daemon/api"
 	"arborist/document"
 )
 
 func (a *app) peerGetCommand() *cobra.Command {
 	var req api.FetchRequest
+	var alone lightFlags
 	var chunk, out string
 	cmd := &cobra.Command{
 		Use:   "get [SOURCE] ROOT [--chunk N] [--corpus NAME] [-o FILE]",
@@ -20,7 +24,9 @@ func (a *app) peerGetCommand() *cobra.Command {
 the text once it is verified. No corpus is followed and nothing is stored.
 
 Without a SOURCE the connected peers are asked whose corpora may have it: the filter
-that a publisher signs says which cannot, and those never learn what you look for.`,
+that a publisher signs says which cannot, and those never learn what you look for.
+
+` + lightHelp,
 		Example: "  arborist peer get 12D3KooW… bafkrei… --chunk 3",
 		Args:    args(1, 2, "[SOURCE] ROOT"),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -32,7 +38,7 @@ that a publisher signs says which cannot, and those never learn what you look fo
 					return err
 				}
 			}
-			return a.with(cmd.Context(), func(s api.Service) error {
+			return a.withLight(cmd.Context(), req, alone, func(s api.LightReader) error {
 				res, err := s.Fetch(cmd.Context(), req)
 				if err != nil {
 					return err
@@ -44,6 +50,7 @@ that a publisher signs says which cannot, and those never learn what you look fo
 	cmd.Flags().StringVar(&chunk, "chunk", "", "only this chunk, the first is 0")
 	cmd.Flags().StringVar(&req.Corpus, "corpus", "", "the corpus to ask for it (default: each that the source has)")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: stdout)")
+	alone.add(cmd)
 	return cmd
 }
 
@@ -74,6 +81,7 @@ func (a *app) fetched(res api.FetchResult, out string) error {
 
 func (a *app) peerProveCommand() *cobra.Command {
 	var req api.FetchRequest
+	var alone lightFlags
 	var out string
 	cmd := &cobra.Command{
 		Use:   "prove [SOURCE] ROOT CHUNK [--corpus NAME] [-o FILE]",
@@ -81,7 +89,9 @@ func (a *app) peerProveCommand() *cobra.Command {
 		Long: `Ask a SOURCE (as for peer sync) for the proof of one chunk, verify it against the key
 that the publisher has certified, and write it. No corpus is followed and nothing
 is stored; arborist verify checks the file again, offline. Without a SOURCE the
-connected peers are asked, as for peer get.`,
+connected peers are asked, as for peer get.
+
+` + lightHelp,
 		Example: "  arborist peer prove 12D3KooW… bafkrei… 3 -o passage.proof",
 		Args:    args(2, 3, "[SOURCE] ROOT CHUNK"),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -93,7 +103,7 @@ connected peers are asked, as for peer get.`,
 					return err
 				}
 			}
-			return a.with(cmd.Context(), func(s api.Service) error {
+			return a.withLight(cmd.Context(), req, alone, func(s api.LightReader) error {
 				res, err := s.ProveRemote(cmd.Context(), req)
 				if err != nil {
 					return err
@@ -105,7 +115,41 @@ connected peers are asked, as for peer get.`,
 	}
 	cmd.Flags().StringVar(&req.Corpus, "corpus", "", "the corpus to prove it in (default: each that the source has)")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: stdout)")
+	alone.add(cmd)
 	return cmd
+}
+
+// lightHelp says how the light client is alone.
+const lightHelp = `Where --home is no home, or with --light, it needs none: it asks under an identity
+that is made for it and forgotten, and writes no file but FILE. With a home it asks
+as that node, in its private network, and refuses another key than a pinned one.`
+
+// lightFlags say how the light client asks.
+type lightFlags struct {
+	light      bool
+	networkKey string
+}
+
+func (l *lightFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&l.light, "light", false, "use no home, even where there is one")
+	cmd.Flags().StringVar(&l.networkKey, "network-key", "", "key file of the private network to ask in; implies --light")
+}
+
+// withLight calls fn with who asks for single things: the service of the home,
+// where there is one and no other is wanted, and otherwise somebody without a home.
+func (a *app) withLight(ctx context.Context, req api.FetchRequest, flags lightFlags, fn func(api.LightReader) error) (err error) {
+	if !flags.light && flags.networkKey == "" {
+		err := a.with(ctx, func(s api.Service) error { return fn(s) })
+		if known := new(api.Error); req.From == "" || !errors.As(err, &known) || known.Code != api.CodeNoStore {
+			return err
+		}
+	}
+	l, err := daemon.OpenLight(flags.networkKey)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return fn(l)
 }
 
 // name reads what a request names from the command line: words are SOURCE and
