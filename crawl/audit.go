@@ -75,6 +75,10 @@ func (c *Crawler) documentsOf(ctx context.Context, addresses []audit.Address) (d
 			origins[frontier.Origin(a.URL)] = true
 		}
 	}
+	// What a crawl that was killed stored has no words before it is indexed.
+	if err := c.cfg.Store.Index(ctx); err != nil {
+		return nil, err
+	}
 	for origin := range origins {
 		// "0" follows "/": all addresses of the origin.
 		err = c.cfg.Store.File().EachCurrent(ctx, origin+"/", origin+"0", func(p shard.CurrentPage) error {

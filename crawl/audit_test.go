@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -55,6 +56,36 @@ func faultySite(t *testing.T) *httptest.Server {
 	srv.Start()
 	t.Cleanup(srv.Close)
 	return srv
+}
+
+// What a crawl stored before it was stopped is not indexed, and what is not
+// indexed has no words.
+func TestAStoppedCrawlHasNoThinPagesThatAreNone(t *testing.T) {
+	srv := faultySite(t)
+	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
+	ctx, stop := context.WithCancel(t.Context())
+	cfg := Config{Seed: srv.URL + "/", Depth: 5, Fast: true, Store: p, AllowNets: loopback}
+	c, err := New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stored, err := c.Ingest(ctx, ingest.Config{}, func(ingest.Progress) { stop() })
+	pending, counted := p.File().Pending(t.Context())
+	if !errors.Is(err, context.Canceled) || counted != nil || pending == 0 || pending != stored.New {
+		t.Fatalf("%d of %d documents wait, %v, %v", pending, stored.New, err, counted)
+	}
+	if c, err = New(cfg, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Audit(t.Context(), "")
+	if err != nil || r.Pages != stored.Documents {
+		t.Fatalf("%d pages of %d, %v", r.Pages, stored.Documents, err)
+	}
+	for _, thin := range r.Thin {
+		if thin.URL != srv.URL+"/landed" {
+			t.Errorf("%s has %d words", thin.URL, thin.Words)
+		}
+	}
 }
 
 func TestACrawlTellsWhatIsWrongWithTheSite(t *testing.T) {

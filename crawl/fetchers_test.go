@@ -101,12 +101,14 @@ func (s *fixtureSite) requests() map[string]int {
 // A keeper is a sink that keeps the roots of documents by their URI.
 type keeper map[string]document.Root
 
-func (k keeper) Put(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
+func (k keeper) Store(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
 	for _, e := range entries {
 		k[e.Location.URI] = e.Document.Root()
 	}
 	return make([]document.Outcome, len(entries)), nil
 }
+
+func (k keeper) Index(context.Context) error { return nil }
 
 // fetchedWith crawls the fixture site and gives the roots of what came.
 func fetchedWith(t *testing.T, s *fixtureSite, cfg Config) (keeper, Report) {

@@ -45,13 +45,21 @@ func OpenDamaged(path string) (*Private, error) {
 	return &Private{db: db}, nil
 }
 
-// Put implements [ingest.Sink]. The documents are durable on return, and the
-// crawl that they came from knows that. A page whose content and description
-// are there already changes nothing in what is stored; one with other content
-// supersedes the old one.
+// Put stores documents, which are durable and found on return, and the crawl that
+// they came from knows that. A page whose content and description are there
+// already changes nothing in what is stored; one with other content supersedes
+// the old one.
 func (p *Private) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
 	return p.db.Put(ctx, entries)
 }
+
+// Store implements [ingest.Sink]: it is Put of documents that are found once Index was called.
+func (p *Private) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return p.db.Store(ctx, entries)
+}
+
+// Index implements [ingest.Sink].
+func (p *Private) Index(ctx context.Context) error { return p.File().Index(ctx) }
 
 // File gives the documents for reading and searching. The caller must not
 // close it, and must hand it to nothing that a peer can reach.

@@ -299,11 +299,11 @@ type failingSink struct {
 	left *int
 }
 
-func (s failingSink) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+func (s failingSink) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
 	if *s.left -= len(entries); *s.left < 0 {
 		return nil, errors.New("disk full")
 	}
-	return s.Private.Put(ctx, entries)
+	return s.Private.Store(ctx, entries)
 }
 
 func counts(targets []string) map[string]int {

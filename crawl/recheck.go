@@ -266,8 +266,11 @@ func entryOf(ctx context.Context, text ingest.ExtractFunc, raw ingest.Raw) (*doc
 // oneEntry is a sink that stores nothing.
 type oneEntry struct{ entry *document.Entry }
 
-// Put implements [ingest.Sink].
-func (s *oneEntry) Put(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
+// Store implements [ingest.Sink].
+func (s *oneEntry) Store(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
 	s.entry = &slices.Clone(entries)[0]
 	return make([]document.Outcome, len(entries)), nil
 }
+
+// Index implements [ingest.Sink].
+func (s *oneEntry) Index(context.Context) error { return nil }

@@ -44,9 +44,9 @@ type collapsing struct {
 	collapsed int
 }
 
-// Put implements [ingest.Sink].
-func (c *collapsing) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
-	outcomes, err := c.Private.Put(ctx, entries)
+// Store implements [ingest.Sink].
+func (c *collapsing) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	outcomes, err := c.Private.Store(ctx, entries)
 	if err != nil {
 		return nil, err
 	}

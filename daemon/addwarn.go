@@ -18,9 +18,9 @@ type wallWatch struct {
 	count   *int
 }
 
-// Put implements [ingest.Sink].
-func (w *wallWatch) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
-	outcomes, err := w.Sink.Put(ctx, entries)
+// Store implements [ingest.Sink].
+func (w *wallWatch) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	outcomes, err := w.Sink.Store(ctx, entries)
 	if err != nil {
 		return outcomes, err
 	}

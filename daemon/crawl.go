@@ -56,6 +56,9 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 		discard := func(ingest.Raw) error { return nil }
 		err = c.Documents(ctx, discard, func(string, error) {})
 	}
+	if err != nil {
+		n.wakeIndexer() // for what it stored
+	}
 	crawlReport(&res, c.Report())
 	return res, explain(err)
 }

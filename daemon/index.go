@@ -2,11 +2,14 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"sync"
+
+	"arborist/shard"
 )
 
 // An indexer brings into the search index, beside everything else, what was
-// stored and not indexed: by a sync that was cut, or by a process that died.
+// stored and not indexed: by what was cut, or by a process that died.
 type indexer struct {
 	wake chan struct{} // holds at most one wish
 	end  context.CancelFunc
@@ -24,12 +27,33 @@ func (n *Node) startIndexing() {
 			case <-ctx.Done():
 				return
 			}
-			if err := n.shared.Index(ctx, nil); err != nil && ctx.Err() == nil {
+			if err := n.indexStored(ctx); err != nil && ctx.Err() == nil {
 				n.log.Error("stored documents are not found yet", "err", err)
 			}
 		}
 	})
 	n.wakeIndexer()
+}
+
+func (n *Node) indexStored(ctx context.Context) error {
+	err := n.shared.Index(ctx, nil)
+	if file := n.private.File(); file.Broken() == nil {
+		err = errors.Join(err, file.Index(ctx))
+	}
+	return err
+}
+
+// pending counts the stored documents that searches do not find yet.
+func (n *Node) pending(ctx context.Context) (int, error) {
+	shared, err := n.shared.Pending(ctx)
+	if err != nil {
+		return 0, err
+	}
+	private, err := n.private.File().Pending(ctx)
+	if errors.Is(err, shard.ErrCorrupt) { // damage says it
+		err = nil
+	}
+	return shared + private, err
 }
 
 // wakeIndexer has it look again. It never blocks, and after stopIndexing it does

@@ -1,6 +1,57 @@
 package daemon
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"arborist/crawl"
+	"arborist/daemon/api"
+	"arborist/document"
+)
+
+// What was stored when its process died is found after the next start, of a
+// corpus as of the private crawl db.
+func TestWhatWasStoredAndNotIndexedIsFoundAfterTheNextStart(t *testing.T) {
+	home := newHome(t)
+	n := openNode(t, home)
+	d, err := document.New([]byte("Whoever is stopped half way has an unfindable quetzal."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := []document.Entry{{Document: d, Location: document.Location{URI: "test:1", Source: "test"}}}
+	for _, err := range []error{second(n.private.Store(t.Context(), entry)), second(n.shared.Store(t.Context(), entry)), n.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	private, err := crawl.OpenPrivate(home.CrawlDB())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := private.File().Pending(t.Context()); err != nil || left != 1 {
+		t.Errorf("%d documents wait in the crawl db, %v; want 1", left, err)
+	}
+	if err := private.Close(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		n := openNode(t, home)
+		synctest.Wait()
+		status, err := n.Status(t.Context())
+		if err != nil || status.Pending != 0 {
+			t.Errorf("%d documents wait, %v", status.Pending, err)
+		}
+		for _, q := range []api.QueryRequest{{Text: "quetzal"}, {Text: "quetzal", NoCrawlDB: true}} {
+			res, err := n.Query(context.Background(), q)
+			if err != nil || len(res.Hits) != 1 {
+				t.Errorf("%+v: %d hits, %v", q, len(res.Hits), err)
+			}
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
 
 // A sync that is cut off when the daemon stops ends after its node is closed.
 func TestACallThatEndsAfterItsNodeWakesNothing(t *testing.T) {

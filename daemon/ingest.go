@@ -161,6 +161,9 @@ func (n *Node) run(ctx context.Context, src ingest.Source, sink ingest.Sink, fn 
 			fn(api.Progress{Stage: "store", Done: int64(base.Documents + p.Documents), Bytes: base.Bytes + p.Bytes, Item: p.URI})
 		}
 	})
+	if err != nil {
+		n.wakeIndexer() // for what it stored
+	}
 	return report, explain(err)
 }
 

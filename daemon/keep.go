@@ -26,7 +26,7 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 	if err != nil && !errors.Is(err, shard.ErrCorrupt) { // damage says it
 		return res, explain(err)
 	}
-	if res.Pending, err = n.shared.Pending(ctx); err != nil {
+	if res.Pending, err = n.pending(ctx); err != nil {
 		return res, explain(err)
 	}
 	res.Shared, res.Crawl = storeStatus(shared), storeStatus(private)

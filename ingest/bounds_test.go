@@ -19,12 +19,14 @@ import (
 // discard acknowledges everything and keeps nothing.
 type discard struct{ put func() }
 
-func (d discard) Put(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
+func (d discard) Store(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
 	if d.put != nil {
 		d.put()
 	}
 	return make([]document.Outcome, len(entries)), nil
 }
+
+func (d discard) Index(context.Context) error { return nil }
 
 // prose returns about n bytes of text that no two numbers share.
 func prose(number, n int) []byte {

@@ -7,7 +7,7 @@ import (
 	"arborist/document"
 )
 
-// A batch is what waits to be put.
+// A batch is what waits to be stored.
 type batch struct {
 	entries []document.Entry
 	bytes   int64 // of text
@@ -15,12 +15,13 @@ type batch struct {
 	timer   *time.Timer
 }
 
-// collect takes finished jobs in order, and puts them in batches. It ends when
-// the queue is closed and empty, or when the run is cancelled.
+// collect takes finished jobs in order, and stores and indexes them. It ends
+// when the queue is closed and empty, or when the run is cancelled.
 func (r *run) collect() {
-	b := &batch{timer: time.NewTimer(time.Hour)}
-	b.timer.Stop()
+	b := &batch{timer: stopped()}
+	r.unindexed.timer = stopped()
 	defer b.timer.Stop()
+	defer r.unindexed.timer.Stop()
 	for {
 		j, open := r.next(b)
 		if !open {
@@ -31,20 +32,27 @@ func (r *run) collect() {
 		}
 		r.add(b, j)
 	}
-	if r.ctx.Err() == nil {
-		r.put(b)
-	}
+	r.store(b)
+	r.index()
 }
 
-// next takes a job from the queue; meanwhile a waiting batch is put when its
-// time has come. It returns false at the end.
+func stopped() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+// next takes a job from the queue; meanwhile a waiting batch is stored, and what
+// is stored indexed, when its time has come. It returns false at the end.
 func (r *run) next(b *batch) (*job, bool) {
 	for {
 		select {
 		case j, open := <-r.queue:
 			return j, open
 		case <-b.timer.C:
-			r.put(b)
+			r.store(b)
+		case <-r.unindexed.timer.C:
+			r.index()
 		case <-r.budget.starved:
 			r.feedBudget(b)
 		case <-r.ctx.Done():
@@ -60,7 +68,9 @@ func (r *run) await(b *batch, j *job) bool {
 		case <-j.done:
 			return r.ctx.Err() == nil
 		case <-b.timer.C:
-			r.put(b)
+			r.store(b)
+		case <-r.unindexed.timer.C:
+			r.index()
 		case <-r.budget.starved:
 			r.feedBudget(b)
 		case <-r.ctx.Done():
@@ -82,39 +92,45 @@ func (r *run) add(b *batch, j *job) {
 	b.bytes += int64(len(j.entry.Document.Text()))
 	b.held += j.held
 	if len(b.entries) >= r.cfg.Batch || b.bytes >= r.cfg.BatchBytes {
-		r.put(b)
+		r.store(b)
 		return
 	}
 	r.feedBudget(b)
 }
 
-// feedBudget puts the batch early where the source waits for its bytes.
+// feedBudget stores the batch early where the source waits for its bytes.
 func (r *run) feedBudget(b *batch) {
 	if r.budget.starves(b.held) {
-		r.put(b)
+		r.store(b)
 	}
 }
 
-// put hands the batch to the sink and counts what it acknowledged. A sink
+// store hands the batch to the sink and counts what it acknowledged. A sink
 // error ends the run.
-func (r *run) put(b *batch) {
+func (r *run) store(b *batch) {
 	b.timer.Stop()
 	if len(b.entries) == 0 || r.ctx.Err() != nil {
 		return
 	}
-	outcomes, err := r.sink.Put(r.ctx, b.entries)
+	outcomes, err := r.sink.Store(r.ctx, b.entries)
 	if err == nil && len(outcomes) != len(b.entries) {
 		err = fmt.Errorf("%w: %d for %d documents", ErrSink, len(outcomes), len(b.entries))
 	}
 	if err != nil {
-		r.sinkErr = err
-		r.cancel(err)
+		r.sinkFailed(err)
 		return
 	}
 	r.acknowledge(b, outcomes)
 	r.budget.resize(-b.held)
+	stored := b.bytes
 	clear(b.entries)
 	*b = batch{entries: b.entries[:0], timer: b.timer}
+	r.stored(stored)
+}
+
+func (r *run) sinkFailed(err error) {
+	r.sinkErr = err
+	r.cancel(err)
 }
 
 func (r *run) acknowledge(b *batch, outcomes []document.Outcome) {

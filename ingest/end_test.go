@@ -167,9 +167,11 @@ func TestSourceMayEmitFromSeveralGoroutines(t *testing.T) {
 // outcomes answers with what it is given, in turn.
 type outcomes []document.Outcome
 
-func (o outcomes) Put(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
+func (o outcomes) Store(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
 	return o[:len(entries)], nil
 }
+
+func (o outcomes) Index(context.Context) error { return nil }
 
 func TestReportCountsOutcomes(t *testing.T) {
 	old := document.Root{1}

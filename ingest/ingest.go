@@ -53,12 +53,17 @@ type Source interface {
 
 // A Sink stores documents.
 type Sink interface {
-	// Put stores entries in the order given and returns one outcome for each.
+	// Store stores entries in the order given and returns one outcome for each.
 	// When it returns a nil error they are durable. When it returns an error
 	// none of them counts as stored: the error is the store's, and ends the
-	// run. Put is idempotent, so a run can simply be repeated. [Run] never
+	// run. Store is idempotent, so a run can simply be repeated. [Run] never
 	// calls it concurrently, and it must not keep the slice.
-	Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error)
+	Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error)
+	// Index has searches find everything that was stored; until then they need
+	// not. [Run] calls it now and then, and before it returns unless it was
+	// stopped: words are indexed together, because that takes much less time.
+	// Calls of Store and Index never overlap.
+	Index(ctx context.Context) error
 }
 
 // An ExtractFunc turns raw bytes into text; that of an [extract.Extractor].
@@ -71,9 +76,11 @@ type Config struct {
 	MaxRaw      int64         // largest raw document, in bytes; 0: 64 MiB
 	InFlight    int64         // raw and extracted bytes held at once; 0: 64 MiB. One larger document is held alone
 	Queue       int           // documents held at once; 0: 256
-	Batch       int           // most entries of one Put; 0: 200
-	BatchBytes  int64         // text bytes after which a batch is put; 0: 8 MiB
+	Batch       int           // most entries of one Store; 0: 200
+	BatchBytes  int64         // text bytes after which a batch is stored; 0: 8 MiB
 	BatchWait   time.Duration // longest time that an extracted document waits for its batch to fill; 0: 250 ms
+	IndexBytes  int64         // text bytes stored after which they are indexed; 0: 128 MiB
+	IndexWait   time.Duration // longest time that a stored document waits to be indexed; 0: 5 s
 	MaxFailures int           // failures kept in the report, more are only counted; 0: 1000
 	Extract     ExtractFunc   // nil: extract.Extract
 }
@@ -86,6 +93,8 @@ func (c Config) withDefaults() Config {
 	c.Batch = orDefault(c.Batch, 200)
 	c.BatchBytes = orDefault(c.BatchBytes, 8<<20)
 	c.BatchWait = orDefault(c.BatchWait, 250*time.Millisecond)
+	c.IndexBytes = orDefault(c.IndexBytes, 128<<20)
+	c.IndexWait = orDefault(c.IndexWait, 5*time.Second)
 	c.MaxFailures = orDefault(c.MaxFailures, 1000)
 	if c.Extract == nil {
 		c.Extract = extract.Extract

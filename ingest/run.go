@@ -78,7 +78,8 @@ type run struct {
 	reportMu sync.Mutex
 	report   Report // under reportMu
 
-	sinkErr error // the collector's; read after it has ended
+	sinkErr   error // the collector's; read after it has ended
+	unindexed unindexed
 }
 
 // feed runs the source with workers and collector around it, and returns when

@@ -41,7 +41,7 @@ func raw(uri, text string) Raw {
 	return Raw{Location: document.Location{URI: uri, ContentType: "text/plain", Source: "test"}, Body: []byte(text)}
 }
 
-// store is a sink in memory. before, if set, runs at the start of each Put.
+// store is a sink in memory. before, if set, runs at the start of each Store.
 type store struct {
 	before func(context.Context, []document.Entry) error
 
@@ -50,7 +50,7 @@ type store struct {
 	puts    int
 }
 
-func (s *store) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+func (s *store) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
 	if s.before != nil {
 		if err := s.before(ctx, entries); err != nil {
 			return nil, err
@@ -66,6 +66,8 @@ func (s *store) Put(ctx context.Context, entries []document.Entry) ([]document.O
 	}
 	return out, nil
 }
+
+func (s *store) Index(context.Context) error { return nil }
 
 func numbered(n int) list {
 	var l list
@@ -165,7 +167,11 @@ func TestWrongNumberOfOutcomesIsAStoreError(t *testing.T) {
 
 type shortSink struct{}
 
-func (shortSink) Put(context.Context, []document.Entry) ([]document.Outcome, error) { return nil, nil }
+func (shortSink) Store(context.Context, []document.Entry) ([]document.Outcome, error) {
+	return nil, nil
+}
+
+func (shortSink) Index(context.Context) error { return nil }
 
 func TestVersionsOfOneURIReachTheSinkInOrder(t *testing.T) {
 	var l list

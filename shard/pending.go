@@ -94,6 +94,15 @@ func (s *Shared) indexSome(ctx context.Context) (left int, err error) {
 	return left, err
 }
 
+// Index brings everything that is stored into the search index of the file, as
+// [Shared.Index] does over the set.
+func (f *File) Index(ctx context.Context) error {
+	if err := f.indexAll(ctx); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	return nil
+}
+
 // indexAll brings everything that is stored into the index of the file.
 func (f *File) indexAll(ctx context.Context) error {
 	for {
@@ -106,11 +115,7 @@ func (f *File) indexAll(ctx context.Context) error {
 // indexSome brings pending documents into the index, as many as have so much
 // text and one more, and returns how many are left.
 func (f *File) indexSome(ctx context.Context, bytes uint64) (left int, err error) {
-	err = f.view(ctx, func(tx queryer) error {
-		left, err = countPending(ctx, tx)
-		return err
-	})
-	if err != nil || left == 0 {
+	if left, err = f.Pending(ctx); err != nil || left == 0 {
 		return 0, err
 	}
 	err = f.Write(ctx, func(tx *sql.Tx) error {
@@ -137,16 +142,22 @@ func (s *Shared) Pending(ctx context.Context) (n int, err error) {
 	s.gate.enter()
 	defer s.gate.leave()
 	for _, f := range s.files {
-		err := f.view(ctx, func(tx queryer) error {
-			more, err := countPending(ctx, tx)
-			n += more
-			return err
-		})
+		more, err := f.Pending(ctx)
 		if err != nil && !isUnreadable(err) {
 			return 0, err
 		}
+		n += more
 	}
 	return n, nil
+}
+
+// Pending returns how many documents of the file are stored and not in the index.
+func (f *File) Pending(ctx context.Context) (n int, err error) {
+	err = f.view(ctx, func(tx queryer) error {
+		n, err = countPending(ctx, tx)
+		return err
+	})
+	return n, err
 }
 
 // indexNew adds a document that is being stored to the index, behind all others.

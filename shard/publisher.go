@@ -33,6 +33,18 @@ func (s *Shared) Publisher(origin string, signer *proof.Signer, old ...*proof.Si
 // Outcomes are those of the shards: an entry is unchanged also where only its
 // record was missing.
 func (p *Publisher) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return p.put(ctx, entries, p.shared.Put)
+}
+
+// Store is Put of documents that are found once Index was called.
+func (p *Publisher) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return p.put(ctx, entries, p.shared.Store)
+}
+
+// Index is [Shared.Index].
+func (p *Publisher) Index(ctx context.Context) error { return p.shared.Index(ctx, nil) }
+
+func (p *Publisher) put(ctx context.Context, entries []document.Entry, store func(context.Context, []document.Entry) ([]document.Outcome, error)) ([]document.Outcome, error) {
 	entries = append([]document.Entry(nil), entries...)
 	records := make([]proof.Record, len(entries))
 	for i := range entries {
@@ -66,7 +78,7 @@ func (p *Publisher) Put(ctx context.Context, entries []document.Entry) ([]docume
 	if err := p.shared.corpora.MayAppend(ctx, p.origin, p.signer); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	outcomes, err := p.shared.Put(ctx, entries)
+	outcomes, err := store(ctx, entries)
 	if err != nil {
 		return nil, err
 	}

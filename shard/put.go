@@ -20,6 +20,17 @@ import (
 // again completes it. A location that cannot be stored fails the whole call,
 // before anything is written, with an error that wraps [ErrLocation].
 func (f *File) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return f.put(ctx, entries, indexNow)
+}
+
+// Store is Put without the search index: what it stores is durable and can be
+// read, and is found once [File.Index] was called. Many documents take much less
+// time so.
+func (f *File) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return f.put(ctx, entries, indexLater)
+}
+
+func (f *File) put(ctx context.Context, entries []document.Entry, when indexing) ([]document.Outcome, error) {
 	if f.total > 1 {
 		return nil, f.fail(fmt.Errorf("put: %w: the file is shard %d of %d and takes documents through its set", ErrSet, f.number, f.total))
 	}
@@ -35,7 +46,7 @@ func (f *File) Put(ctx context.Context, entries []document.Entry) ([]document.Ou
 		return nil, fmt.Errorf("put: %w", err)
 	}
 	defer release()
-	return put(ctx, []*File{f}, arrived, indexNow)
+	return put(ctx, []*File{f}, arrived, when)
 }
 
 // checkEntries refuses what cannot be stored.

@@ -14,7 +14,7 @@ type StatusResult struct {
 	Problems []string     `json:"problems"`
 	Shards   int          `json:"shards"`
 	Shared   StoreStatus  `json:"shared"`
-	Pending  int          `json:"pending"` // documents of Shared that searches do not find yet
+	Pending  int          `json:"pending"` // stored documents that searches do not find yet
 	Crawl    StoreStatus  `json:"crawl"`
 	Corpora  []CorpusInfo `json:"corpora"`
 	// Attached files, in the order of attaching.

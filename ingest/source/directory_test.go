@@ -358,10 +358,12 @@ func TestWalkEndsWithItsContextAndWithEmit(t *testing.T) {
 // memory is a store that keeps what it gets.
 type memory struct{ entries []document.Entry }
 
-func (m *memory) Put(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
+func (m *memory) Store(_ context.Context, entries []document.Entry) ([]document.Outcome, error) {
 	m.entries = append(m.entries, entries...)
 	return make([]document.Outcome, len(entries)), nil
 }
+
+func (m *memory) Index(context.Context) error { return nil }
 
 func TestFolderGoesThroughThePipeline(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")

@@ -115,7 +115,16 @@ func (db *DB) Close() error { return db.file.Close() }
 // Put stores documents, and then drops the bytes kept for their addresses.
 // See [shard.File.Put]: content that is here is not written again.
 func (db *DB) Put(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
-	outcomes, err := db.file.Put(ctx, entries)
+	return db.put(ctx, entries, db.file.Put)
+}
+
+// Store is Put without the search index: see [shard.File.Store].
+func (db *DB) Store(ctx context.Context, entries []document.Entry) ([]document.Outcome, error) {
+	return db.put(ctx, entries, db.file.Store)
+}
+
+func (db *DB) put(ctx context.Context, entries []document.Entry, put func(context.Context, []document.Entry) ([]document.Outcome, error)) ([]document.Outcome, error) {
+	outcomes, err := put(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
