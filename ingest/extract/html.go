@@ -3,6 +3,7 @@ package extract
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -21,9 +22,6 @@ func fromHTML(ctx context.Context, uri string, page []byte) (Text, error) {
 // fromTree returns errLimit where the page, or what would be made of it, is
 // over a limit.
 func fromTree(ctx context.Context, uri string, page []byte) (Text, error) {
-	if err := scan(page); err != nil {
-		return Text{}, err
-	}
 	c := startClock(ctx, maxTime)
 	defer c.stop()
 	doc, err := parseTree(c, page)
@@ -41,6 +39,7 @@ func fromTree(ctx context.Context, uri string, page []byte) (Text, error) {
 	if content.title != "" {
 		t.Title = content.title
 	}
+	t.Title = strings.Clone(t.Title) // it may be a part of the page, and outlives it
 	if content.node == nil {
 		// The article took the tree apart and is not what we want: once more.
 		if doc, err = parseTree(c, page); err != nil {

@@ -15,9 +15,6 @@ import (
 // ones; text is joined to the text before it, copying both; formatting
 // elements (b, font, …) left open are made again inside every later block.
 func scan(page []byte) error {
-	if len(page) > maxTree {
-		return errLimit
-	}
 	s := newScanner()
 	return s.scan(page)
 }

@@ -6,11 +6,23 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"arborist/ingest/extract/internal/tree"
 )
 
 // parseTree builds the page's tree, or returns errLimit where it is too deep
-// (x/net/html stops at 512), too fat or too slow.
+// (x/net/html stops at 512), too fat or too slow. The tree of a plain page costs
+// what the page's size lets one expect; of others that is found out first.
 func parseTree(c *clock, page []byte) (*html.Node, error) {
+	if len(page) > maxTree {
+		return nil, errLimit
+	}
+	if doc, plain := tree.Parse(page, maxElements); plain {
+		return doc, c.err()
+	}
+	if err := scan(page); err != nil {
+		return nil, err
+	}
 	doc, err := html.Parse(&slowReader{clock: c, rest: page})
 	if err != nil {
 		if c.ctx.Err() != nil {

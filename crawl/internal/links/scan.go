@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"arborist/ingest/extract/markup"
 )
 
 const (
@@ -29,7 +31,7 @@ type scan struct {
 
 // read goes through the tags of a page and says why it ended early, if it did.
 func (s *scan) read(text []byte, xhtml bool, deadline time.Time) (cut string) {
-	t := tags{text: text, cdata: xhtml}
+	t := tagsOf(text, xhtml)
 	for n := 1; ; n++ {
 		tag, attrs, ok := t.next()
 		if !ok {
@@ -45,7 +47,7 @@ func (s *scan) read(text []byte, xhtml bool, deadline time.Time) (cut string) {
 	}
 }
 
-func (s *scan) tag(tag tagName, attrs []byte) {
+func (s *scan) tag(tag tagName, attrs []markup.Attribute) {
 	a := readAttributes(attrs)
 	switch tag {
 	case linkTag:
@@ -58,7 +60,7 @@ func (s *scan) tag(tag tagName, attrs []byte) {
 		s.add(a.src, nil)
 	case baseTag:
 		if a.href != nil && !s.hasBase { // the first one counts
-			s.hasBase, s.base = true, string(value(a.href))
+			s.hasBase, s.base = true, string(markup.Unescape(a.href))
 		}
 	case metaTag:
 		s.meta(a)
@@ -72,29 +74,29 @@ type attributes struct {
 	name, content, httpEquiv []byte
 }
 
-func readAttributes(text []byte) (a attributes) {
-	for r := (attributeReader{text: text}); r.next(); {
+func readAttributes(attrs []markup.Attribute) (a attributes) {
+	for _, r := range attrs {
 		var to *[]byte
 		switch {
-		case named(r.key, "href"):
+		case named(r.Name, "href"):
 			to = &a.href
-		case named(r.key, "src"):
+		case named(r.Name, "src"):
 			to = &a.src
-		case named(r.key, "rel"):
+		case named(r.Name, "rel"):
 			to = &a.rel
-		case named(r.key, "type"):
+		case named(r.Name, "type"):
 			to = &a.kind
-		case named(r.key, "name"):
+		case named(r.Name, "name"):
 			to = &a.name
-		case named(r.key, "content"):
+		case named(r.Name, "content"):
 			to = &a.content
-		case named(r.key, "http-equiv"):
+		case named(r.Name, "http-equiv"):
 			to = &a.httpEquiv
 		default:
 			continue
 		}
 		if *to == nil {
-			*to = r.value
+			*to = r.Value
 		}
 	}
 	return a
@@ -121,7 +123,7 @@ func named(key []byte, name string) bool {
 // stands under nofollow in one place and free in another is followed.
 func (s *scan) add(attribute, rel []byte) {
 	if attribute != nil {
-		s.note(value(attribute), !hasToken(value(rel), "nofollow"))
+		s.note(markup.Unescape(attribute), !hasToken(markup.Unescape(rel), "nofollow"))
 	}
 }
 
@@ -145,15 +147,15 @@ func (s *scan) note(ref []byte, follow bool) {
 }
 
 func (s *scan) meta(a attributes) {
-	name := strings.ToLower(strings.Trim(string(value(a.name)), " \t\r\n\f"))
+	name := strings.ToLower(strings.Trim(string(markup.Unescape(a.name)), " \t\r\n\f"))
 	if name == "robots" || name == s.token {
-		s.robots.read(string(value(a.content)))
+		s.robots.read(string(markup.Unescape(a.content)))
 	}
 	if name == "author" && s.author == "" { // the first one counts
-		s.author = OneLine(string(value(a.content)))
+		s.author = OneLine(string(markup.Unescape(a.content)))
 	}
-	if strings.EqualFold(strings.TrimSpace(string(value(a.httpEquiv))), "refresh") {
-		if ref, ok := refreshTarget(string(value(a.content))); ok {
+	if strings.EqualFold(strings.TrimSpace(string(markup.Unescape(a.httpEquiv))), "refresh") {
+		if ref, ok := refreshTarget(string(markup.Unescape(a.content))); ok {
 			s.note([]byte(ref), true)
 		}
 	}
@@ -181,11 +183,11 @@ func OneLine(text string) string {
 // leads reports whether a <link> of these relations and type leads to a page:
 // not to a style sheet, and not to the same content as a feed.
 func leads(rel, kind []byte) bool {
-	rel = value(rel)
+	rel = markup.Unescape(rel)
 	if hasToken(rel, "stylesheet") {
 		return false
 	}
-	mediaType, _, _ := strings.Cut(string(value(kind)), ";")
+	mediaType, _, _ := strings.Cut(string(markup.Unescape(kind)), ";")
 	switch strings.ToLower(strings.TrimSpace(mediaType)) {
 	case "", "text/html", "application/xhtml+xml", "text/plain", "text/markdown":
 	default:

@@ -1,18 +1,18 @@
-package links
+package markup
 
 import "bytes"
 
 // pastScript goes to the end tag of a script. Within "<!--" and "-->" another
 // <script> hides one end tag (13.2.5.17 to 13.2.5.31 of the HTML standard).
-func (t *tags) pastScript() {
+func (t *Tokenizer) pastScript() {
 	for {
-		i := bytes.IndexByte(t.text[t.pos:], '<')
+		i := bytes.IndexByte(t.page[t.pos:], '<')
 		if i < 0 {
-			t.pos = len(t.text)
+			t.pos = len(t.page)
 			return
 		}
 		t.pos += i
-		rest := t.text[t.pos:]
+		rest := t.page[t.pos:]
 		switch {
 		case len(rest) > 1 && rest[1] == '/':
 			if t.named(t.pos+2, "script") {
@@ -32,10 +32,10 @@ func (t *tags) pastScript() {
 
 // escapedScript goes through a script's "<!--", from its dashes on. It reports
 // whether the script's end tag was met, or the end of the page.
-func (t *tags) escapedScript() (ended bool) {
+func (t *Tokenizer) escapedScript() (ended bool) {
 	dashes, hidden := 0, false
-	for t.pos < len(t.text) {
-		c := t.text[t.pos]
+	for t.pos < len(t.page) {
+		c := t.page[t.pos]
 		switch {
 		case c == '-':
 			dashes++
@@ -47,7 +47,7 @@ func (t *tags) escapedScript() (ended bool) {
 		case c == '<' && !hidden && t.named(t.pos+1, "script"):
 			hidden = true
 			t.pos += len("<script") // what ends the name is looked at again: it may be a ">"
-		case c == '<' && t.pos+1 < len(t.text) && t.text[t.pos+1] == '/' && t.named(t.pos+2, "script"):
+		case c == '<' && t.pos+1 < len(t.page) && t.page[t.pos+1] == '/' && t.named(t.pos+2, "script"):
 			if !hidden {
 				return true
 			}
