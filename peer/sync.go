@@ -172,7 +172,7 @@ func (s *syncer) run() error {
 	if err != nil || head.Size == s.known.Size {
 		return err
 	}
-	_, err = s.store.ExtendFrom(s.ctx, s.corpus.String(), note, s.lines)
+	head, err = s.store.ExtendFrom(s.ctx, s.corpus.String(), note, s.lines)
 	switch {
 	case s.failed != nil:
 		// The store wraps it in its own words, which add nothing.

@@ -34,6 +34,8 @@ func (s *syncer) head() (note []byte, head proof.Checkpoint, err error) {
 	switch {
 	case err != nil:
 		return nil, head, err
+	case info.Own && head.Size <= info.Size && info.Seen > info.Size && info.Key == before.Key:
+		return nil, head, fmt.Errorf("%w: it has %d records, %d are known to be signed", ErrRollback, head.Size, info.Seen)
 	case info.Own && head.Size <= info.Size && info.Key == before.Key:
 		return nil, head, ErrOwn // nothing to bring back
 	}
@@ -58,7 +60,8 @@ func (s *syncer) remember(at resource, note []byte, head proof.Checkpoint) error
 	if head.Size <= last.Size {
 		// Refused here, before anything else is asked of such a source.
 		_, err := s.store.RememberHead(s.ctx, origin, note, nil)
-		if head.Size < last.Size && (err == nil || errors.Is(err, corpus.ErrMismatch)) {
+		part := s.known.Own && head.Size > s.known.Size // of what our own log has lost
+		if head.Size < last.Size && !part && (err == nil || errors.Is(err, corpus.ErrMismatch)) {
 			// The head of what is stored, while a later one is known.
 			err = fmt.Errorf("%w: it has %d records, %d are known to be signed", corpus.ErrRollback, head.Size, last.Size)
 		}

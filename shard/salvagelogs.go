@@ -6,20 +6,22 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"arborist/shard/corpus"
 )
 
 // salvageLogs mends the file of corpora, which nobody has open, where it cannot be
-// used, or holds something else than its records give: it makes a new one of
-// these ([corpus.Rescue]), and keeps the old one in the folder aside. Where the
-// file can be used and some records are damaged, it is left alone: it serves
-// the others.
+// used, or holds something else than its records give, or records that are not
+// those of its heads: it makes a new one of these ([corpus.Rescue]), and keeps the
+// old one in the folder aside. What is lost of a log is known to be in the new file,
+// where a sync can bring it back and nothing is signed before; in the old one
+// neither holds.
 func salvageLogs(ctx context.Context, path, aside string, r Repair) error {
 	if err := errors.Join(takeReady(path), sweep(path)); err != nil {
 		return err
 	}
-	why, usable, err := faultOfLogs(ctx, path)
+	why, err := faultOfLogs(ctx, path)
 	if why == "" || err != nil {
 		return err
 	}
@@ -39,16 +41,12 @@ func salvageLogs(ctx context.Context, path, aside string, r Repair) error {
 	for _, p := range problems {
 		say("%s", p)
 	}
-	if usable {
-		for _, l := range kept {
-			if l.Records < l.Signed {
-				say("it is left as it is, for the records that are whole: bring it back from a backup")
-				return nil
-			}
-		}
-	}
 	for _, l := range kept {
-		if say("corpus %s: %d of %d records can be read, and go into the file that takes its place", l.Origin, l.Records, l.Signed); l.Records < l.Signed {
+		say("corpus %s: %d of %d records can be read, and go into the file that takes its place", l.Origin, l.Records, l.Signed)
+		if l.Behind > 0 {
+			say("corpus %s: %d records behind those are kept until what is lost is back", l.Origin, l.Behind)
+		}
+		if l.Records < l.Signed {
 			say("bring back the others: arborist peer sync FROM %s", l.Origin)
 		}
 	}
@@ -58,15 +56,14 @@ func salvageLogs(ctx context.Context, path, aside string, r Repair) error {
 	return takePlace(path, fresh, aside, say)
 }
 
-// faultOfLogs says what is wrong with a file of corpora, and whether it can be
-// used all the same.
-func faultOfLogs(ctx context.Context, path string) (why string, usable bool, err error) {
+// faultOfLogs says what is wrong with a file of corpora, "" where nothing is.
+func faultOfLogs(ctx context.Context, path string) (why string, err error) {
 	if err := plain(path); errors.Is(err, fs.ErrNotExist) {
-		return errMissing.Error(), false, nil // opening it would make one
+		return errMissing.Error(), nil // opening it would make one
 	} else if errors.Is(err, ErrUnsafe) {
-		return err.Error(), false, nil
+		return err.Error(), nil
 	} else if err != nil {
-		return "", false, err
+		return "", err
 	}
 	store, err := corpus.Open(path)
 	if err == nil {
@@ -79,11 +76,11 @@ func faultOfLogs(ctx context.Context, path string) (why string, usable bool, err
 	}
 	switch {
 	case errors.Is(err, corpus.ErrCorrupt), errors.Is(err, corpus.ErrForeign):
-		return "it cannot be used: " + err.Error(), false, nil
+		return "it cannot be used: " + err.Error(), nil
 	case err != nil:
-		return "", false, err
+		return "", err
 	}
-	return why, true, nil
+	return why, nil
 }
 
 // rescueLogs fills a new file with what can be read of a damaged one: of the ways
@@ -100,13 +97,13 @@ func rescueLogs(ctx context.Context, path, fresh string, report func(string)) (k
 			return true, err
 		}
 		var said []string
-		got, err := corpus.Rescue(ctx, work, attempt, func(p string) { said = append(said, p) })
+		got, err := corpus.Rescue(ctx, work, attempt, relister(filepath.Dir(path)), func(p string) { said = append(said, p) })
 		if err != nil {
 			return true, err
 		}
 		records, whole := 0, len(got) > 0
 		for _, l := range got {
-			records, whole = records+int(l.Records), whole && l.Records == l.Signed
+			records, whole = records+int(l.Records+l.Behind), whole && l.Records == l.Signed
 		}
 		if len(got) > 0 && records > most {
 			most, kept, problems = records, got, said

@@ -176,11 +176,23 @@ func (a *appender) flush() error {
 }
 
 // commit makes note, which signs head, the head of the log: everything staged
-// becomes visible with the transaction. A head remembered up to there is met.
+// becomes visible with the transaction. A head remembered up to there is met, and
+// what a rescue has kept for it is of no use any more.
 func (a *appender) commit(head proof.Checkpoint, note []byte) error {
-	_, err := a.tx.ExecContext(a.quiet(), `UPDATE corpus SET size = staged, root = ?, note = ?, documents = staged_documents, seen = NULL,
+	latest, _, err := a.log.latest()
+	if err != nil {
+		return err
+	}
+	seen := a.log.seen
+	if latest.Size <= head.Size && seen != nil {
+		seen = nil
+		if _, err := a.tx.ExecContext(a.quiet(), "DELETE FROM salvaged WHERE corpus = ?", a.log.id); err != nil {
+			return err
+		}
+	}
+	_, err = a.tx.ExecContext(a.quiet(), `UPDATE corpus SET size = staged, root = ?, note = ?, documents = staged_documents, seen = ?,
 			statement = coalesce((SELECT r.statement FROM rotation r WHERE r.corpus = corpus.id AND r.pending = 1 ORDER BY seq DESC LIMIT 1), statement)
-		WHERE id = ? AND staged = ?`, head.Root[:], note, a.log.id, head.Size)
+		WHERE id = ? AND staged = ?`, head.Root[:], note, seen, a.log.id, head.Size)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,10 @@ import (
 // and no follower would take the log any more. So before the first record is added
 // to a log after its file was opened, what that rests on is looked at. [Store.Check]
 // looks at all of it; this is what can be afforded each time: of the file, it reads
-// the index of URIs and the records of one tile.
+// the index of URIs and the last records, which are all of most logs.
+
+// auditTiles is how many tiles of records are read, at least.
+const auditTiles = 256
 
 // audit is [auditLog] once for each log, until the file is opened again.
 func (s *Store) audit(ctx context.Context, tx *sql.Tx, l *log) error {
@@ -51,7 +54,7 @@ func (l *log) edge(ctx context.Context, tx *sql.Tx) (*edge, error) {
 
 // auditLog fails with [ErrCorrupt] where the head of a log is not what its note
 // signs or its tiles do not lead to it, where its index of URIs lacks records or has others (a page of it that was
-// lost, or is an older one), or where the last records are not those of the tree.
+// lost, or is an older one), or where the last records, tens of thousands, are not those of the tree.
 func auditLog(ctx context.Context, tx *sql.Tx, l *log) error {
 	if l.note != nil || l.head.Size > 0 {
 		if head, err := l.open(l.note); err != nil || head != l.head {
@@ -70,9 +73,21 @@ func auditLog(ctx context.Context, tx *sql.Tx, l *log) error {
 	if err != nil || l.staged == 0 {
 		return err
 	}
-	first := l.staged &^ (tileWidth - 1)
-	return eachLine(ctx, tx, l, first, l.staged, func(index uint64, line []byte) error {
-		if e.partial[0][index-first] != merkle.LeafHash(line) {
+	root, err := e.root()
+	if err != nil {
+		return err
+	}
+	last := l.staged / tileWidth
+	first := (last - min(last, auditTiles)) * tileWidth
+	var leaves []merkle.Hash
+	t := newTiles(ctx, tx, l.id, l.staged)
+	return eachLine(ctx, tx, l, first, l.staged, func(index uint64, line []byte) (err error) {
+		if index%tileWidth == 0 {
+			if leaves, err = t.provenLeaves(index/tileWidth, root); err != nil {
+				return err
+			}
+		}
+		if leaves[index%tileWidth] != merkle.LeafHash(line) {
 			return fmt.Errorf("%w: record %d of %s is not the one in its tree", ErrCorrupt, index, l.origin)
 		}
 		return nil

@@ -78,10 +78,10 @@ func TestAnAppendToADamagedFileSignsNothingThatALogDoesNotAllow(t *testing.T) {
 	}
 }
 
-// What SQLite does not notice: one of the last records is not the one that the tree
-// has, as after a write that went to the wrong place.
+// What SQLite does not notice: a record is not the one that the tree has, as after a
+// write that went to the wrong place.
 func TestNothingIsSignedBehindARecordThatIsNotInTheTree(t *testing.T) {
-	const records = 40
+	const records = 700
 	m := newModelOf(t, "main", records)
 	s := ownStore(t, m, records, nil)
 	if err := s.Close(); err != nil {

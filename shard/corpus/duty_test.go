@@ -196,7 +196,7 @@ func TestSchema1IsBroughtForward(t *testing.T) {
 	if _, err := db.Exec("UPDATE corpus SET note = ?, seen = ?", spoiled(cosigned(t, m.note(100), 5, w), w), spoiled(m.note(300), w)); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, db, "DROP TABLE filter", "DROP TABLE witness", "DROP TABLE rotation", "ALTER TABLE evidence RENAME COLUMN kind TO equivocation", "PRAGMA user_version = 1")
+	execute(t, db, "DROP TABLE salvaged", "DROP TABLE filter", "DROP TABLE witness", "DROP TABLE rotation", "ALTER TABLE evidence RENAME COLUMN kind TO equivocation", "PRAGMA user_version = 1")
 	db.Close()
 	for range 2 {
 		s = openTest(t, path)
@@ -218,7 +218,7 @@ func TestSchema1IsBroughtForward(t *testing.T) {
 		}
 	}
 	db = raw(t, path)
-	execute(t, db, "DROP TABLE filter", "DROP TABLE witness", "DROP TABLE rotation", "CREATE VIEW witness AS SELECT 1", "PRAGMA user_version = 1")
+	execute(t, db, "DROP TABLE salvaged", "DROP TABLE filter", "DROP TABLE witness", "DROP TABLE rotation", "CREATE VIEW witness AS SELECT 1", "PRAGMA user_version = 1")
 	db.Close()
 	if _, err := Open(path); err == nil {
 		t.Error("a file with a view in its schema was brought forward")

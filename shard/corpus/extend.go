@@ -30,7 +30,10 @@ const (
 // Of the note, the lines of the corpus's key and of known witnesses are stored.
 // A witness ([Store.Witness]) cosigns the head.
 //
-// For an own corpus it brings back what an old backup has lost.
+// For an own corpus it brings back what an old backup, or damage, has lost. There a
+// head below the last one known is taken too: what is behind it may come from
+// elsewhere, and is added at once where a [Rescue] has kept it; the head that is
+// returned is that of all.
 //
 // It fails with [ErrNotFound], [ErrRollback], [ErrEquivocation], [ErrFrozen],
 // [ErrMismatch], [ErrRecord], [io.ErrUnexpectedEOF] where lines are missing,
@@ -77,6 +80,9 @@ func (s *Store) ExtendFrom(ctx context.Context, origin string, note []byte,
 	}
 	defer release()
 	head, err := s.extend(ctx, origin, note, lines)
+	if err == nil {
+		head, err = s.fill(ctx, origin, head)
+	}
 	if err != nil {
 		return proof.Checkpoint{}, fmt.Errorf("extend corpus %.200q: %w", origin, err)
 	}
@@ -87,7 +93,11 @@ func (s *Store) extend(ctx context.Context, origin string, note []byte, lines fu
 	var size, staged uint64
 	head, err := s.judge(ctx, origin, note, func(ctx context.Context, tx *sql.Tx, l *log, head proof.Checkpoint) (refusal, err error) {
 		size, staged = l.head.Size, l.staged
-		if l.own && head.Size > size {
+		latest, _, err := l.latest()
+		if err != nil {
+			return nil, err
+		}
+		if l.own && head.Size > latest.Size {
 			// Our own key has signed more than we have: no Append until it is back.
 			return nil, s.remember(ctx, tx, l, note)
 		}
@@ -258,7 +268,7 @@ func (s *Store) moveHead(a *appender, head proof.Checkpoint, note []byte) (refus
 	if err != nil {
 		return nil, err
 	}
-	if latest.Size > a.log.head.Size {
+	if latest.Size > a.log.head.Size && latest.Size <= head.Size {
 		t := newTiles(a.ctx, a.tx, a.log.id, a.edge.size)
 		root, err := merkle.RootAt(t, latest.Size)
 		if err != nil {

@@ -21,7 +21,7 @@ func Gather(ctx context.Context, damaged, fresh string) error {
 		return classify(err)
 	}
 	defer tx.Rollback()
-	tables := []string{"corpus", "record", "evidence", "witness", "rotation", "filter"}
+	tables := []string{"corpus", "record", "tile", "evidence", "witness", "rotation", "filter", "salvaged"}
 	err = pages.Gather(ctx, damaged, pages.Limits{PageSize: 4096, MaxRow: maxValue}, tx, tables, nil)
 	if err != nil {
 		return fmt.Errorf("gather rows of %s: %w", damaged, classify(err))

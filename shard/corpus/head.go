@@ -44,6 +44,8 @@ func weigh(ctx context.Context, tx *sql.Tx, l *log, note []byte) (head proof.Che
 	switch {
 	case head.Size > latest.Size || head == latest:
 		return head, nil, nil
+	case l.own && head.Size < latest.Size:
+		return head, nil, nil // it brings back a part of what is missing
 	case head.Size == latest.Size:
 		refusal, err = freeze(ctx, tx, l, proof.Evidence{Older: latestNote, Newer: note, Root: head.Root})
 	default:
@@ -111,6 +113,9 @@ func (s *Store) RememberHead(ctx context.Context, origin string, note []byte, pa
 		}
 		if head.Size == latest.Size {
 			return nil, s.merge(ctx, tx, l, head, note)
+		}
+		if head.Size < latest.Size {
+			return nil, nil // of an own log that is further behind
 		}
 		if !l.own && latest.Size > 0 {
 			if err := merkle.VerifyConsistency(latest.Size, head.Size, latest.Root, head.Root, path); err != nil {

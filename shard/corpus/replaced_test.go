@@ -242,7 +242,7 @@ func TestEvidenceOfSchema3IsBroughtForward(t *testing.T) {
 	}
 	s.Close()
 	db := raw(t, path)
-	execute(t, db, "DROP TABLE filter", "ALTER TABLE evidence RENAME COLUMN kind TO equivocation", "PRAGMA user_version = 3")
+	execute(t, db, "DROP TABLE salvaged", "DROP TABLE filter", "ALTER TABLE evidence RENAME COLUMN kind TO equivocation", "PRAGMA user_version = 3")
 	db.Close()
 	s = openTest(t, path)
 	wantShown(t, s, m.origin(), proof.Rollback, m.signer.Verifier())

@@ -19,6 +19,7 @@ type Rescued struct {
 	Origin  string
 	Signed  uint64 // records under the head that stood in the damaged file
 	Records uint64 // of these, from the first on, in the new one
+	Behind  uint64 // of these, behind the first that is lost, in the new one: for when it is back
 }
 
 // Rescue makes a new file of corpora at fresh out of what can be read of the
@@ -26,11 +27,13 @@ type Rescued struct {
 // force only where the records that were read hash to the root that it signs, and
 // all that is derived from records is made anew. Where they do not, the head is
 // the last one known, as after the restore of an old backup: an own corpus signs
-// nothing, and a sync brings back what is missing.
+// nothing, and a sync brings back what is missing. Its records behind the first that
+// is lost are kept until then. What is lost relister, which may be nil, can make
+// anew: the tree of the log says whether it is the same.
 //
 // Report is told what could not be kept. It fails where the new file cannot be
 // written, and keeps nothing of a file of which nothing can be read.
-func Rescue(ctx context.Context, damaged, fresh string, report func(problem string)) (kept []Rescued, err error) {
+func Rescue(ctx context.Context, damaged, fresh string, relister Relister, report func(problem string)) (kept []Rescued, err error) {
 	from := sql.OpenDB(connector{(&url.URL{Scheme: "file", Path: damaged}).String() + "?mode=rw&_busy_timeout=5000"})
 	defer from.Close()
 	from.SetMaxOpenConns(1)
@@ -38,7 +41,7 @@ func Rescue(ctx context.Context, damaged, fresh string, report func(problem stri
 	if err != nil {
 		return nil, err
 	}
-	r := &rescue{from: from, to: to, report: report}
+	r := &rescue{from: from, to: to, relister: relister, report: report}
 	for _, l := range r.logs(ctx) {
 		one, err := r.keep(ctx, l)
 		if err != nil {
@@ -51,9 +54,11 @@ func Rescue(ctx context.Context, damaged, fresh string, report func(problem stri
 }
 
 type rescue struct {
-	from   *sql.DB
-	to     *Store
-	report func(string)
+	from     *sql.DB
+	to       *Store
+	relister Relister // may be nil
+	report   func(string)
+	trail    *leafTrail // of the log that is being kept; nil: its lines are taken as they are
 }
 
 // A savedLog is the row of a corpus as the damaged file has it.
@@ -66,6 +71,18 @@ type savedLog struct {
 	frozen          sql.NullInt64
 	statement       []byte
 	rotations, rest []savedTable
+}
+
+// goals returns the heads to which records may lead. Those of an own log that waits
+// for others may reach further than its head.
+func (l *savedLog) goals() (notes [][]byte) {
+	if l.note != nil {
+		notes = append(notes, l.note)
+	}
+	if l.own && l.seen != nil {
+		notes = append(notes, l.seen)
+	}
+	return notes
 }
 
 // logs reads the corpora one by one, as far as it gets.
@@ -163,17 +180,22 @@ func (r *rescue) keep(ctx context.Context, saved savedLog) (kept Rescued, err er
 	if err != nil {
 		return kept, err
 	}
-	var reached error
-	if saved.note != nil {
-		var head proof.Checkpoint
-		if head, reached = proof.ReadCheckpoint(saved.note); reached == nil {
-			_, reached = r.to.ExtendFrom(ctx, saved.origin, saved.note, func(from uint64) iter.Seq2[[]byte, error] { return r.lines(ctx, saved.id, from, head.Size) })
+	r.trail = nil
+	signed, reached := r.extend(ctx, saved)
+	if reached != nil && ctx.Err() == nil && !IsFull(reached) {
+		if err := r.relist(ctx, saved); err != nil {
+			return kept, err
 		}
-		if ctx.Err() != nil || IsFull(reached) {
-			return kept, reached
+		// What was staged up to there may be wrong already.
+		if err := r.to.discard(ctx, saved.origin); err != nil {
+			return kept, err
 		}
-		kept.Signed = head.Size
+		signed, reached = r.extend(ctx, saved)
 	}
+	if ctx.Err() != nil || IsFull(reached) {
+		return kept, reached
+	}
+	kept.Signed = signed
 	err = r.to.update(ctx, func(tx *sql.Tx) error {
 		l, err := findLog(ctx, tx, saved.origin)
 		if err != nil {
@@ -182,23 +204,80 @@ func (r *rescue) keep(ctx context.Context, saved savedLog) (kept Rescued, err er
 		kept.Records = l.staged
 		return r.settle(ctx, tx, l, saved)
 	})
+	if err == nil && reached != nil && saved.own {
+		kept.Behind, err = r.keepLines(ctx, saved, kept.Records, kept.Signed)
+	}
 	if reached != nil {
 		r.report(fmt.Sprintf("corpus %s: %d of its %d records can be kept: %v", saved.origin, kept.Records, kept.Signed, reached))
 	}
 	return kept, err
 }
 
+// extend brings the new log up to the heads that the damaged file has. It returns
+// the size of the last one, and why it was not reached.
+func (r *rescue) extend(ctx context.Context, saved savedLog) (signed uint64, reached error) {
+	for _, note := range saved.goals() {
+		head, err := proof.ReadCheckpoint(note)
+		if err == nil {
+			_, err = r.to.ExtendFrom(ctx, saved.origin, note, func(from uint64) iter.Seq2[[]byte, error] { return r.lines(ctx, saved.id, from, head.Size) })
+		}
+		signed, reached = head.Size, err
+	}
+	return signed, reached
+}
+
 // lines yields records of the damaged file.
 func (r *rescue) lines(ctx context.Context, corpus int64, from, end uint64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for index := from; index < end; index++ {
-			var line []byte
-			err := r.from.QueryRowContext(ctx, "SELECT line FROM record WHERE corpus = ? AND idx = ?", corpus, int64(index)).Scan(&line)
-			if !yield(line, err) {
+			if !yield(r.line(ctx, corpus, index)) {
 				return
 			}
 		}
 	}
+}
+
+// stored reads a record of the damaged file, or what an earlier rescue has kept of it.
+func (r *rescue) stored(ctx context.Context, corpus int64, index uint64) (line []byte, err error) {
+	err = r.from.QueryRowContext(ctx, "SELECT line FROM record WHERE corpus = ? AND idx = ?", corpus, int64(index)).Scan(&line)
+	if err != nil || line == nil {
+		var kept []byte
+		if r.from.QueryRowContext(ctx, "SELECT line FROM salvaged WHERE corpus = ? AND idx = ?", corpus, int64(index)).Scan(&kept) == nil {
+			return kept, nil
+		}
+	}
+	return line, err
+}
+
+// keepLines keeps every record of an own log that can be read. Those in front of
+// the first that is lost stand in the log as well: a follower that has fewer of them
+// takes them out again.
+func (r *rescue) keepLines(ctx context.Context, saved savedLog, staged, end uint64) (behind uint64, err error) {
+	for from := uint64(0); from < end && err == nil; from += salvageStep {
+		err = r.to.update(ctx, func(tx *sql.Tx) error {
+			l, err := findLog(ctx, tx, saved.origin)
+			if err != nil {
+				return err
+			}
+			for index := from; index < min(from+salvageStep, end); index++ {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				line, err := r.line(ctx, saved.id, index)
+				if err != nil || len(line) == 0 || len(line) > proof.MaxRecord {
+					continue
+				}
+				if _, err := tx.ExecContext(ctx, "INSERT INTO salvaged (corpus, idx, line) VALUES (?, ?, ?)", l.id, int64(index), line); err != nil {
+					return err
+				}
+				if index >= staged {
+					behind++
+				}
+			}
+			return nil
+		})
+	}
+	return behind, err
 }
 
 // settle brings over what is kept of a corpus beside its records. It comes after

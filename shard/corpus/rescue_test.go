@@ -14,11 +14,12 @@ import (
 
 // everyKind makes a file with an own corpus that has changed its key, and
 // followed ones: one that it is a witness of, one that is frozen, one of which it
-// knows a head that it does not have, one that it has nothing of.
-func everyKind(t *testing.T) (path string, m *model) {
+// knows a head that it does not have, one that it has nothing of. The two longest
+// have some n records.
+func everyKind(t *testing.T, n int) (path string, m *model) {
 	t.Helper()
 	ctx := t.Context()
-	m = newModelOf(t, "a", 300)
+	m = newModelOf(t, "a", n)
 	path = filepath.Join(t.TempDir(), "corpora.db")
 	s := openTest(t, path)
 	s.SetWitnesses(nil, testWitness(t, "me"))
@@ -31,13 +32,13 @@ func everyKind(t *testing.T) (path string, m *model) {
 		t.Fatal(err)
 	}
 	rotated(t, s, old, next)
-	if _, err := s.Append(ctx, old.Name(), next, append(numbered(290, 20), withdrawal("https://example.org/7"))); err != nil {
+	if _, err := s.Append(ctx, old.Name(), next, append(numbered(n-10, 20), withdrawal("https://example.org/7"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(s.MakeFilter(ctx, old.Name(), next), s.Certify(ctx, old.Name(), []byte("statement"))); err != nil {
 		t.Fatal(err)
 	}
-	followTo(t, s, m, 300)
+	followTo(t, s, m, uint64(n))
 	if err := s.Witness(ctx, m.origin(), true); err != nil {
 		t.Fatal(err)
 	}
@@ -97,9 +98,9 @@ func content(t *testing.T, path string) map[string][]string {
 }
 
 func TestARescueOfAWholeFileKeepsAllOfIt(t *testing.T) {
-	path, _ := everyKind(t)
+	path, _ := everyKind(t, 300)
 	fresh := filepath.Join(t.TempDir(), "fresh.db")
-	kept, err := Rescue(t.Context(), path, fresh, func(p string) { t.Errorf("not kept: %s", p) })
+	kept, err := Rescue(t.Context(), path, fresh, nil, func(p string) { t.Errorf("not kept: %s", p) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,11 +126,11 @@ func TestARescueMakesAnewWhatDerivesFromRecords(t *testing.T) {
 		"UPDATE corpus SET size = 7, root = zeroblob(32), documents = 1, staged = 9",
 		"DROP INDEX record_root",
 	} {
-		path, _ := everyKind(t)
+		path, _ := everyKind(t, 300)
 		want := content(t, path)
 		edit(t, path, damage)
 		fresh := filepath.Join(t.TempDir(), "fresh.db")
-		if _, err := Rescue(t.Context(), path, fresh, func(p string) { t.Errorf("%s: not kept: %s", damage, p) }); err != nil {
+		if _, err := Rescue(t.Context(), path, fresh, nil, func(p string) { t.Errorf("%s: not kept: %s", damage, p) }); err != nil {
 			t.Fatal(err)
 		}
 		if got := content(t, fresh); !reflect.DeepEqual(got, want) {
@@ -148,21 +149,22 @@ func edit(t *testing.T, path, statement string) {
 }
 
 func TestALogWithoutSomeRecordsWaitsForThem(t *testing.T) {
-	for damage, records := range map[string]uint64{
-		"DELETE FROM record WHERE idx = 200":                                 200,
-		"UPDATE record SET line = x'00' WHERE idx = 200":                     0,
-		"UPDATE record SET line = CAST(line || ' ' AS BLOB) WHERE idx = 200": 0,
-		"DELETE FROM record":                                                 0,
+	for damage, want := range map[string]Rescued{
+		"DELETE FROM record WHERE idx = 200":                                 {Records: 200, Behind: 99},
+		"UPDATE record SET line = x'00' WHERE idx = 200":                     {Records: 200, Behind: 99},
+		"UPDATE record SET line = CAST(line || ' ' AS BLOB) WHERE idx = 200": {Records: 200, Behind: 99},
+		"DELETE FROM record":                                                 {},
 	} {
 		ctx, m := context.Background(), newModelOf(t, "main", 300)
+		want.Origin, want.Signed = m.origin(), 300
 		s := ownStore(t, m, 300, nil)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		edit(t, s.path, damage)
 		fresh, said := filepath.Join(t.TempDir(), "fresh.db"), 0
-		kept, err := Rescue(ctx, s.path, fresh, func(string) { said++ })
-		if err != nil || len(kept) != 1 || kept[0] != (Rescued{m.origin(), 300, records}) || said == 0 {
+		kept, err := Rescue(ctx, s.path, fresh, nil, func(string) { said++ })
+		if err != nil || len(kept) != 1 || kept[0] != want || said == 0 {
 			t.Errorf("%s: %+v, %d reports, %v", damage, kept, said, err)
 		}
 		s = openTest(t, fresh)
@@ -176,10 +178,66 @@ func TestALogWithoutSomeRecordsWaitsForThem(t *testing.T) {
 	}
 }
 
+// Followers need not have the last records: what stands behind those that are lost
+// is kept until they are back, through another repair too, and proven then.
+func TestRecordsBehindLostOnesAreKept(t *testing.T) {
+	const records = 300
+	for name, c := range map[string]struct {
+		damage   string
+		follower uint64 // records that it has
+		want     uint64 // in force afterwards
+	}{
+		"a record is lost":                     {"DELETE FROM record WHERE idx = 100", 299, records},
+		"many are":                             {"DELETE FROM record WHERE idx >= 100 AND idx < 280", 290, records},
+		"one is another's":                     {"UPDATE record SET line = (SELECT line FROM record o WHERE o.idx = 7) WHERE idx = 100", 200, records},
+		"the follower lacks some in front too": {"DELETE FROM record WHERE idx = 200", 150, 150},
+		"one behind is lost as well":           {"DELETE FROM record WHERE idx IN (100, 295)", 290, 290},
+		"one behind is damaged":                {"DELETE FROM record WHERE idx = 100; UPDATE record SET line = CAST(line || ' ' AS BLOB) WHERE idx = 295", 290, 290},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, m := t.Context(), newModelOf(t, "main", records)
+			s := ownStore(t, m, records, nil)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			edit(t, s.path, c.damage)
+			path := s.path
+			for range 2 {
+				fresh := filepath.Join(t.TempDir(), "fresh.db")
+				if _, err := Rescue(ctx, path, fresh, nil, func(string) {}); err != nil {
+					t.Fatal(err)
+				}
+				path = fresh
+			}
+			s = openTest(t, path)
+			head, err := s.ExtendFrom(ctx, m.origin(), m.note(c.follower), m.from(c.follower))
+			if err != nil || head != m.head(c.want) {
+				t.Errorf("head %+v, %v; want that of %d records", head, err, c.want)
+			}
+			m.checkTiles(t, s, c.want)
+			info, err := s.Lookup(ctx, m.origin())
+			if err != nil || info.Size != c.want || info.Seen != records || info.Frozen {
+				t.Errorf("%+v, %v", info, err)
+			}
+			if _, err := s.Append(ctx, m.origin(), m.signer, numbered(1, 900)); errors.Is(err, ErrBehind) == (c.want == records) {
+				t.Errorf("append: %v", err)
+			}
+			if _, err := s.ExtendFrom(ctx, m.origin(), m.note(records), m.from(records)); c.want < records && err != nil {
+				t.Errorf("a sync with all of it: %v", err)
+			}
+			checkStore(t, s)
+			var left int
+			if err := raw(t, path).QueryRow("SELECT count(*) FROM salvaged").Scan(&left); err != nil || left > 0 {
+				t.Errorf("%d lines are still kept, %v", left, err)
+			}
+		})
+	}
+}
+
 // Whichever page of the file is lost: a head is in force with all that it signs,
 // or it is known and waits, and nothing in the new file contradicts itself.
 func TestARescueTrustsNothingThatItReads(t *testing.T) {
-	path, m := everyKind(t)
+	path, m := everyKind(t, 300)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +254,7 @@ func TestARescueTrustsNothingThatItReads(t *testing.T) {
 				t.Fatal(err)
 			}
 			var problems []string
-			kept, err := Rescue(t.Context(), damaged, fresh, func(p string) { problems = append(problems, p) })
+			kept, err := Rescue(t.Context(), damaged, fresh, nil, func(p string) { problems = append(problems, p) })
 			if err != nil {
 				t.Fatalf("page %d %s: %v", at/pageSize, name, err)
 			}

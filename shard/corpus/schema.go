@@ -12,7 +12,7 @@ const (
 	applicationID = 0x41726243
 	// schemaVersion is SQLite's user_version. A larger one is refused, a
 	// smaller one brought up to it by upgrades.
-	schemaVersion = 5
+	schemaVersion = 6
 )
 
 // openEnd stands in record.ended for "nothing has ended this record": above every
@@ -83,6 +83,7 @@ var schema = []string{
 	witnessTable,
 	rotationTable,
 	filterTable,
+	salvagedTable,
 }
 
 // prepare makes an empty file ours and refuses every other that is not. A

@@ -95,6 +95,25 @@ func (t *tiles) Node(nodeLevel uint8, nodeIndex uint64) (merkle.Hash, error) {
 	return tree[nodeLevel%tileHeight][from/n], nil
 }
 
+// provenLeaves returns the hashes of a tile of records, which is not empty. It fails
+// with [ErrCorrupt] where they do not lead to the root of the tree.
+func (t *tiles) provenLeaves(index uint64, root merkle.Hash) ([]merkle.Hash, error) {
+	hashes, err := t.tile(0, index)
+	if err != nil {
+		return nil, err
+	}
+	// The path of one of its leaves goes over all of them.
+	first := index * tileWidth
+	path, err := merkle.Inclusion(t, first, t.size)
+	if err != nil {
+		return nil, err
+	}
+	if err := merkle.VerifyInclusion(hashes[0], first, t.size, path, root); err != nil {
+		return nil, fmt.Errorf("%w: tile 0/%d does not lead to the root of its log: %w", ErrCorrupt, index, err)
+	}
+	return hashes, nil
+}
+
 // tile returns the hashes that the tile has in the tree of t.size records.
 func (t *tiles) tile(level uint8, index uint64) ([]merkle.Hash, error) {
 	width := widthAt(level, index, t.size)

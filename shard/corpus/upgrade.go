@@ -16,6 +16,7 @@ func upgrade(ctx context.Context, tx *sql.Tx, version int64) error {
 		2: addRotations,
 		3: nameKinds,
 		4: addFilters,
+		5: addSalvaged,
 	}
 	for ; version < schemaVersion; version++ {
 		if err := steps[version](ctx, tx); err != nil {
@@ -94,5 +95,12 @@ func nameKinds(ctx context.Context, tx *sql.Tx) error {
 // addFilters brings schema 4 to 5, which has a place for filters.
 func addFilters(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, filterTable)
+	return err
+}
+
+// addSalvaged brings schema 5 to 6, which keeps records that a repair has read and
+// that no head covers.
+func addSalvaged(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, salvagedTable)
 	return err
 }

@@ -7,19 +7,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
 	"arborist/proof"
 )
 
-// fixture1 unpacks a file that the last program with schema 1 (commit d87e3d2)
-// made: "own" with 32 records, and "main" of another publisher followed to 20
-// records, with a later head of 40 seen, a stale one of 10 kept, a key
-// statement, and a line of an unknown key on every note.
-func fixture1(t *testing.T) (path string) {
+// fixture unpacks a file that the last program with a schema made.
+func fixture(t *testing.T, schema string) (path string) {
 	t.Helper()
-	packed, err := os.Open(filepath.Join("testdata", "v1.db.gz"))
+	packed, err := os.Open(filepath.Join("testdata", schema+".db.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +47,12 @@ func userVersion(t *testing.T, path string) (version int) {
 	return version
 }
 
+// The fixture is of commit d87e3d2: "own" with 32 records, and "main" of another
+// publisher followed to 20 records, with a later head of 40 seen, a stale one of 10
+// kept, a key statement, and a line of an unknown key on every note.
 func TestAFileOfSchema1IsReadAndGrows(t *testing.T) {
 	ctx := context.Background()
-	path := fixture1(t)
+	path := fixture(t, "v1")
 	if v := userVersion(t, path); v != 1 {
 		t.Fatalf("the fixture has schema %d", v)
 	}
@@ -127,7 +128,7 @@ func TestAFileOfSchema2TakesRotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := raw(t, path)
-	execute(t, db, "DROP TABLE filter", "DROP TABLE rotation", "ALTER TABLE evidence RENAME COLUMN kind TO equivocation", "PRAGMA user_version = 2")
+	execute(t, db, "DROP TABLE salvaged", "DROP TABLE filter", "DROP TABLE rotation", "ALTER TABLE evidence RENAME COLUMN kind TO equivocation", "PRAGMA user_version = 2")
 	db.Close()
 
 	s = openTest(t, path)
@@ -142,4 +143,34 @@ func TestAFileOfSchema2TakesRotations(t *testing.T) {
 	if v := userVersion(t, path); v != schemaVersion {
 		t.Errorf("the file has schema %d", v)
 	}
+}
+
+// The fixture is what the last program with schema 5 (commit c4b469f) made with
+// everyKind and 30 records: all rows stay, and the log goes on.
+func TestAFileOfSchema5KeepsAllOfIt(t *testing.T) {
+	ctx := context.Background()
+	path := fixture(t, "v5")
+	if v := userVersion(t, path); v != 5 {
+		t.Fatalf("the fixture has schema %d", v)
+	}
+	want := content(t, path)
+	s := openTest(t, path)
+	checkStore(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if v := userVersion(t, path); v != schemaVersion {
+		t.Fatalf("the file has schema %d", v)
+	}
+	if got := content(t, path); !reflect.DeepEqual(got, want) {
+		t.Errorf("rows are\n%v\nthey were\n%v", got, want)
+	}
+	s, m, own := openTest(t, path), newModelOf(t, "a", 40), testSigner(t, "main", 2)
+	followTo(t, s, m, 40)
+	m.checkLog(t, s, 40)
+	head, err := s.Append(ctx, own.Name(), own, numbered(3, 100))
+	if err != nil || head.Size != 44 {
+		t.Errorf("append: %+v, %v", head, err)
+	}
+	checkStore(t, s)
 }
