@@ -165,7 +165,7 @@ func TestWithoutADeltaTheDocumentComesWhole(t *testing.T) {
 func TestASourceWithoutDeltasIsNotAskedForEver(t *testing.T) {
 	a, b := newNode(t).up(nil), newNode(t).up(nil)
 	const n = 8
-	text := func(i int) string { return textOf(fmt.Sprint("long", i), 80<<10) }
+	text := func(i int) string { return textOf(fmt.Sprint("long", i), minDelta) }
 	var first, second []document.Entry
 	for i := range n {
 		uri := fmt.Sprint(editedURI, i)
@@ -213,10 +213,10 @@ func TestWhatIsSmallOrNewIsNotAskedForAsADelta(t *testing.T) {
 // cannot know.
 func TestARewrittenDocumentComesWhole(t *testing.T) {
 	a, b := newNode(t).up(nil), newNode(t).up(nil)
-	a.publish("main", entryOf(t, editedURI, textOf("one", 100<<10)))
+	a.publish("main", entryOf(t, editedURI, textOf("one", 150<<10)))
 	source := newCounted(t, a)
 	b.sync(source.relay.addr, a.origin("main"))
-	second := entryOf(t, editedURI, textOf("two", 100<<10))
+	second := entryOf(t, editedURI, textOf("two", 150<<10))
 	a.publish("main", second)
 	if res := b.sync(source.relay.addr, a.origin("main")); source.deltas.Load() != 1 || res.Bytes != int64(len(second.Document.Text())) {
 		t.Errorf("%d deltas were asked for, result %+v", source.deltas.Load(), res)

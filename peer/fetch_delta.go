@@ -11,8 +11,9 @@ import (
 )
 
 // minDelta is the size from which on a document may come as a delta, in bytes. A
-// smaller one comes as quickly whole, among others in a pack.
-const minDelta = 64 << 10
+// smaller one comes among others in a pack, and what it would save is less than what
+// a request of its own costs: docs/decisions/011.
+const minDelta = 128 << 10
 
 // hasDeltas reports whether a source may have deltas.
 func (s *source) hasDeltas() bool { return s.deltaless.Load() < maxFailures }

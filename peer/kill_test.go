@@ -104,7 +104,7 @@ func TestAKilledSyncLosesNothing(t *testing.T) {
 func TestAKilledSyncOfEditedDocumentsGoesOn(t *testing.T) {
 	a, b := newNode(t).up(nil), newNode(t).up(nil)
 	const large, small = 8, 300
-	text := func(i int) string { return textOf(fmt.Sprint("long", i), 128<<10) }
+	text := func(i int) string { return textOf(fmt.Sprint("long", i), minDelta) }
 	var first, second []document.Entry
 	for i := range large {
 		uri := fmt.Sprint(editedURI, i)

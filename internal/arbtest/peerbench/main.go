@@ -4,7 +4,7 @@
 // other on the same documents, over loopback, daemon to daemon.
 //
 // KUBO names the ipfs program (0.43); without it the rows that need it say so.
-// ROWS picks rows: small, large, again, proofs, idle, crowd. DOCS, MIB and PEERS
+// ROWS picks rows: idle, small, large, edited, proofs, crowd. DOCS, MIB and PEERS
 // make it smaller.
 package main
 
@@ -59,8 +59,8 @@ func run(ctx context.Context) error {
 	rows := []struct {
 		name string
 		run  func() error
-	}{{"idle", b.idle}, {"small", b.small}, {"large", b.big}, {"proofs", b.proofs}, {"crowd", b.crowd}}
-	want := strings.Fields(env("ROWS", "idle small large proofs crowd"))
+	}{{"idle", b.idle}, {"small", b.small}, {"large", b.big}, {"edited", b.edited}, {"proofs", b.proofs}, {"crowd", b.crowd}}
+	want := strings.Fields(env("ROWS", "idle small large edited proofs crowd"))
 	for _, r := range rows {
 		for _, w := range want {
 			if w != r.name {

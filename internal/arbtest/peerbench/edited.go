@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// edited syncs a document of 16 MiB, the sources of Go, and then again after one in a
+// hundred of its paragraphs was edited, and after a single one was.
+func (b *bench) edited() error {
+	const size = 16 << 20
+	text, err := goSources(size)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(b.dir, "edited")
+	from, err := b.newNode("edited.from")
+	if err != nil {
+		return err
+	}
+	defer from.stop()
+	to, err := b.newNode("edited.to")
+	if err != nil {
+		return err
+	}
+	defer to.stop()
+	next := func(text []byte) (synced, error) {
+		if err := writeDocument(dir, 0, text); err != nil {
+			return synced{}, err
+		}
+		if err := from.add(dir); err != nil {
+			return synced{}, err
+		}
+		s, err := to.sync(from)
+		if err == nil && s.Documents != 1 {
+			err = fmt.Errorf("%d documents came, want 1", s.Documents)
+		}
+		return s, err
+	}
+	cost := func(s synced) string {
+		return fmt.Sprintf("%d kB sent in %d ms; CPU %.2f + %.2f s", s.wireSent/1000, s.Took, s.serverCPU, s.clientCPU)
+	}
+	whole, err := next(text)
+	if err != nil {
+		return err
+	}
+	row(fmt.Sprintf("a document of %d MB, whole", size/1_000_000), cost(whole), "served + fetching")
+	changed := edit(text, 100, 'x')
+	s, err := next(text)
+	if err != nil {
+		return err
+	}
+	row(fmt.Sprintf("  1 %% of its paragraphs edited (%d kB)", changed/1000), cost(s), "")
+	row("  bytes sent / bytes changed", fmt.Sprintf("%.2f x; whole %.1f x", float64(s.wireSent)/float64(changed), float64(whole.wireSent)/float64(changed)), "<= 1.5 x")
+	changed = edit(text, len(text), 'y')
+	if s, err = next(text); err != nil {
+		return err
+	}
+	row(fmt.Sprintf("  one paragraph edited (%d bytes)", changed), cost(s), "")
+	return nil
+}
+
+// goSources returns so many bytes of the sources of the Go toolchain, file after file.
+func goSources(size int) ([]byte, error) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	var text []byte
+	err = filepath.WalkDir(filepath.Join(strings.TrimSpace(string(root)), "src"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if text = append(append(text, content...), '\n'); len(text) >= size {
+			return fs.SkipAll
+		}
+		return err
+	})
+	if err == nil && len(text) < size {
+		err = fmt.Errorf("the sources of Go have %d bytes, want %d", len(text), size)
+	}
+	return text[:min(len(text), size)], err
+}
+
+// edit puts a letter into the middle of one in so many paragraphs of a text, at least
+// one, and returns how many bytes those paragraphs have.
+func edit(text []byte, every int, letter byte) (changed int) {
+	n := 0
+	for paragraph := range bytes.SplitSeq(text, []byte("\n\n")) {
+		if n%every == 50 && len(paragraph) > 0 {
+			paragraph[len(paragraph)/2] = letter
+			changed += len(paragraph)
+		}
+		n++
+	}
+	return changed
+}
