@@ -30,3 +30,10 @@ func (b *inbox) take() []visited {
 	b.list = nil
 	return list
 }
+
+// len counts what has come in.
+func (b *inbox) len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.list)
+}

@@ -13,6 +13,10 @@ import (
 // that can be resumed is interrupted.
 const gracePeriod = time.Second
 
+// gatherTime is how long results that are to be made durable wait for those of the
+// other visits under way: a transaction costs much the same for one as for all.
+const gatherTime = 5 * time.Millisecond
+
 // crawl visits what the frontier holds until nothing is left.
 func (r *run) crawl(ctx context.Context) error {
 	// Two ends: no further request starts, and no answer is waited for. A crawl
@@ -210,6 +214,9 @@ func (r *run) collect(ctx context.Context, wake time.Time) ([]visited, error) {
 	}
 	select {
 	case <-r.results.bell:
+		if r.keeps {
+			r.gather(ctx)
+		}
 	case <-alarm:
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -223,6 +230,21 @@ func (r *run) collect(ctx context.Context, wake time.Time) ([]visited, error) {
 		}
 	}
 	return batch, nil
+}
+
+// gather waits a moment for the results of all visits under way.
+func (r *run) gather(ctx context.Context) {
+	timer := time.NewTimer(gatherTime)
+	defer timer.Stop()
+	for r.results.len() < r.inFlight {
+		select {
+		case <-r.results.bell:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // end says how the crawl came to its end.

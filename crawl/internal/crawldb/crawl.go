@@ -139,30 +139,19 @@ const referSQL = `INSERT INTO referrers (entry, page) SELECT id, ?3 FROM frontie
 // add adds links of a page, 0 where they are of none. It runs a statement for
 // each link: given all of them as one list in JSON, SQLite took time in the
 // square of their number.
-func (c *Crawl) add(tx *sql.Tx, links []frontier.Link, page int64) (err error) {
-	var insert, refer *sql.Stmt
+func (c *Crawl) add(tx *sql.Tx, links []frontier.Link, page int64) error {
 	for _, l := range links {
 		// A redirect brings a trail, which the entry is to have.
 		if len(l.Trail) == 0 && c.known.has(l.URL, l.Depth) {
 			continue
 		}
-		if insert == nil {
-			if insert, err = tx.Prepare(addSQL); err != nil {
-				return err
-			}
-			defer insert.Close()
-			if refer, err = tx.Prepare(referSQL); err != nil {
-				return err
-			}
-			defer refer.Close()
-		}
-		if _, err := insert.Exec(c.id, l.URL, l.Depth, l.Chain, strings.Join(l.Trail, "\n")); err != nil {
+		if _, err := tx.Exec(addSQL, c.id, l.URL, l.Depth, l.Chain, strings.Join(l.Trail, "\n")); err != nil {
 			return err
 		}
 		if page == 0 {
 			continue
 		}
-		if _, err := refer.Exec(c.id, l.URL, page); err != nil {
+		if _, err := tx.Exec(referSQL, c.id, l.URL, page); err != nil {
 			return err
 		}
 	}

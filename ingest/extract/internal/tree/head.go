@@ -31,8 +31,14 @@ func (b *builder) initial() (again bool) {
 	return true
 }
 
-// doctype asks the parser itself: what a doctype means hangs on its letters.
+// doctype adds the doctype. What a long one means hangs on its letters: the parser
+// itself is asked. It minds the case of a short one.
 func (b *builder) doctype() {
+	if name := strings.TrimLeft(b.part(b.tokens.Data), space); strings.EqualFold(name, "html") {
+		b.doc.AppendChild(b.node(html.DoctypeNode, 0, "html"))
+		b.quirks = name != "html"
+		return
+	}
 	doc, err := html.Parse(strings.NewReader("<!DOCTYPE" + b.part(b.tokens.Data) + "><p><table>"))
 	if err != nil || len(b.tokens.Data) > maxDoctype || doc.FirstChild.Type != html.DoctypeNode {
 		b.odd = true
