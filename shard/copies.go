@@ -36,7 +36,7 @@ func gatherDocuments(ctx context.Context, from, to string) error {
 	}
 	defer tx.Rollback()
 	var c codec
-	tables := []string{"documents", "texts", "origins", "locations"}
+	tables := []string{"documents", "leaves", "texts", "origins", "locations"}
 	err = pages.Gather(ctx, from, pages.Limits{PageSize: pageSize, MaxRow: maxValue}, tx, tables, func(table string, values []any) bool {
 		if table != "texts" {
 			return true

@@ -60,8 +60,9 @@ func TestRepairMendsEachKindOfDamageAndKeepsWhatIsReadable(t *testing.T) {
 		"two versions are current": {"UPDATE locations SET current = 1", 0},
 		"a text is changed":        {"UPDATE texts SET data = zeroblob(length(data)) WHERE id = 1", 1},
 		"a text is gone":           {"DELETE FROM texts WHERE id = 1", 1},
-		"a header lies":            {"UPDATE documents SET chunks = 90000, bytes = 9000000 WHERE id = 1", 1},
-		"a root is another":        {"UPDATE documents SET root = zeroblob(32) WHERE id = 1", 1},
+		"a header lies":            {"UPDATE documents SET chunks = 90000, bytes = 9000000 WHERE id = 1", 0},
+		"a root is another":        {"UPDATE documents SET root = zeroblob(32) WHERE id = 1", 0},
+		"and its leaf hashes are":  {"UPDATE documents SET root = zeroblob(32) WHERE id = 1; UPDATE leaves SET hashes = zeroblob(length(hashes)) WHERE document = 1", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, entries := aSet(t, 60)

@@ -66,7 +66,7 @@ func (f *File) rescueInto(ctx context.Context, from queryer, to *File, tx *sql.T
 	}
 	r := &rescue{ctx: ctx, file: f, from: from, a: a,
 		ids: make(map[int64]int64), origins: make(map[int64]string), lost: make(map[int64]*Lost), without: without}
-	for _, step := range []func() error{r.documents, r.readOrigins, r.locations, r.settle, a.finish} {
+	for _, step := range []func() error{r.documents, r.orphans, r.readOrigins, r.locations, r.settle, a.finish} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (r *rescue) documents() error {
 		row, err := scanDoc(r.from.QueryRowContext(background, "SELECT "+docColumns+" FROM documents WHERE id > ? ORDER BY id LIMIT 1", after))
 		if isCorrupt(err) && !corpus.IsMalformed(err) && row.id > after {
 			if !look {
-				r.lose(row, err)
+				return row.id, r.lose(row, err)
 			}
 			return row.id, nil
 		}
@@ -117,8 +117,7 @@ func (r *rescue) document(row docRow) error {
 	d, err := r.file.readDocument(background, r.from, row)
 	r.saved.unread = r.saved.unread || corpus.IsMalformed(err)
 	if isCorrupt(err) || corpus.IsMalformed(err) {
-		r.lose(row, err)
-		return nil
+		return r.lose(row, err)
 	}
 	if err != nil {
 		return err
@@ -134,8 +133,12 @@ func (r *rescue) document(row docRow) error {
 	return nil
 }
 
-// lose notes that a document cannot be kept, with what can be read of it.
-func (r *rescue) lose(row docRow, why error) {
+// lose notes that a document cannot be kept, with what can be read of it, where its
+// row is not all that is wrong.
+func (r *rescue) lose(row docRow, why error) error {
+	if whole, err := r.adopt(row.id); whole || err != nil {
+		return err
+	}
 	l := &Lost{File: r.file.path, Root: row.header.Root, Reason: why.Error()}
 	// Its own header may be what is wrong: the next document ends it too.
 	end := row.end()
@@ -146,6 +149,7 @@ func (r *rescue) lose(row docRow, why error) {
 	l.Text = r.rawText(row.id, end)
 	r.lost[row.id] = l
 	r.order = append(r.order, row.id)
+	return nil
 }
 
 // rawText returns what can be read of the text of some chunks.

@@ -13,7 +13,8 @@ const maxGap = int64(1) << 40
 // walk calls next with each row of a table, by its ID. Where a page cannot be
 // read it looks for the first ID behind it that can: for a row that is found,
 // the query "the first row with a greater ID" works from everywhere in the gap
-// behind the damage. next runs that query for an ID, handles its row and
+// behind the damage. A page that stands where another should may give a row that
+// is not greater, which counts as one that cannot be read. next runs that query for an ID, handles its row and
 // returns its ID; skipped is told the ends of each gap, the second one -1 where
 // nothing behind can be read.
 func walk(next func(after int64, look bool) (id int64, err error), skipped func(after, next int64)) error {
@@ -23,18 +24,18 @@ func walk(next func(after int64, look bool) (id int64, err error), skipped func(
 		switch {
 		case errors.Is(err, sql.ErrNoRows) || isNotFound(err):
 			return nil
-		case err == nil:
+		case err == nil && id > last:
 			last = id
 			continue
-		case !corpus.IsMalformed(err):
+		case err != nil && !corpus.IsMalformed(err):
 			return err
 		}
 		works := func(after int64) (bool, error) {
-			_, err := next(after, true)
-			if err == nil || errors.Is(err, sql.ErrNoRows) || isNotFound(err) {
+			id, err := next(after, true)
+			if err == nil && id > after || errors.Is(err, sql.ErrNoRows) || isNotFound(err) {
 				return true, nil
 			}
-			if corpus.IsMalformed(err) {
+			if err == nil || corpus.IsMalformed(err) {
 				return false, nil
 			}
 			return false, err
