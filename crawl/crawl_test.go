@@ -175,6 +175,35 @@ func TestPageSetIsExactAndEachIsRequestedOnce(t *testing.T) {
 	}
 }
 
+// Bodies are read into memory that is used again where nobody wants the pages.
+func TestACrawlForAddressesAloneFindsTheSame(t *testing.T) {
+	pages := map[string]site.Page{"/": site.Links("home")}
+	for i := range 300 {
+		at := fmt.Sprintf("/p%d", i)
+		pages[at] = site.Links(strings.Repeat(at+" ", 1+i%7*300), fmt.Sprintf("/p%d", (i*7+3)%300), fmt.Sprintf("/p%d", (i*11+5)%300))
+	}
+	pages["/"] = site.Links("home", "/p1", "/p2", "/p3")
+	s := site.New(pages)
+	var visits [2][]string
+	var reports [2]Report
+	for i, emit := range []func(ingest.Raw) error{nil, func(ingest.Raw) error { return nil }} {
+		c, err := New(Config{Seed: s.Start(t) + "/", Depth: 99, Fast: true, AllowNets: loopback, Visit: func(v Visit) {
+			visits[i] = append(visits[i], fmt.Sprint(v.Status, v.URL[strings.LastIndexByte(v.URL, '/'):]))
+		}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Documents(t.Context(), emit, nil); err != nil {
+			t.Fatal(err)
+		}
+		reports[i] = c.Report()
+	}
+	equal(t, "pages", sorted(visits[0]), sorted(visits[1]))
+	if a, b := reports[0], reports[1]; a.Pages != b.Pages || a.Pages < 50 || a.Collapsed != 0 || b.Collapsed != 0 {
+		t.Errorf("%d pages and %d, %d and %d collapsed", a.Pages, b.Pages, a.Collapsed, b.Collapsed)
+	}
+}
+
 func TestReportNamesWhatWasLeftOut(t *testing.T) {
 	got := fast(t, siteOfAll(), "/", 1)
 	refused := map[string]string{}

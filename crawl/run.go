@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"arborist/crawl/fetch"
 	"arborist/crawl/internal/crawldb"
@@ -26,11 +27,12 @@ type run struct {
 	c        *Crawler
 	gate     *gate
 	frontier crawlFrontier
-	keeps    bool // the frontier keeps pages until they are stored
-	emit     func(ingest.Raw) error
-	seeded   bool // a seed's page has come
-	lost     int  // seeds that came to nothing
-	listed   bool // the sitemap was read, see fromSitemap
+	keeps    bool                   // the frontier keeps pages until they are stored
+	emit     func(ingest.Raw) error // nil: nobody wants the pages
+	buffers  sync.Pool              // of *[]byte, for bodies that nobody wants
+	seeded   bool                   // a seed's page has come
+	lost     int                    // seeds that came to nothing
+	listed   bool                   // the sitemap was read, see fromSitemap
 
 	relevance *relevance // nil: every page's links are followed
 
@@ -49,6 +51,8 @@ type run struct {
 // are [*SeedError], [*HostDownError], [ErrSitemap], [ErrEmbedder], [ErrNothingToResume], [ErrOtherCrawl],
 // [ErrBusy], those of the store and of emit, and the context's. Single pages
 // that fail are in the [Report] and end nothing; fail is not called.
+//
+// emit may be nil: then pages are read for their links alone.
 //
 // With a store, [Crawler.Ingest] is the way: it alone comes back to the pages
 // that were being stored when the program ended more than once.

@@ -93,7 +93,13 @@ func (r *run) visit(starts, answers context.Context, l *lane, e frontier.Entry) 
 	case !d.Allowed:
 		return v.refused(ErrSeedRobots, d.Reason)
 	}
-	resp, err := r.gate.fetch(starts, answers, fetch.Request{URL: e.URL, Parts: r.parts(u.Host())})
+	req := fetch.Request{URL: e.URL, Parts: r.parts(u.Host())}
+	if r.emit == nil { // nothing of a page outlives the visit
+		buffer := r.buffer()
+		defer r.buffers.Put(buffer)
+		req.Buffer = *buffer
+	}
+	resp, err := r.gate.fetch(starts, answers, req)
 	if err != nil {
 		return v.unfetched(answers, err)
 	}
@@ -108,6 +114,18 @@ func (r *run) visit(starts, answers context.Context, l *lane, e frontier.Entry) 
 	default:
 		return v.failed(ErrSeedNotPage, fetch.Denied, statusText(resp.Status))
 	}
+}
+
+// bufferSize holds most pages, in bytes.
+const bufferSize = 64 << 10
+
+// buffer gives memory for one body.
+func (r *run) buffer() *[]byte {
+	if b, ok := r.buffers.Get().(*[]byte); ok {
+		return b
+	}
+	b := make([]byte, bufferSize)
+	return &b
 }
 
 // unfetched sorts the errors of a fetch.
@@ -210,7 +228,7 @@ func (r *run) page(ctx context.Context, v visited, u weburl.URL, resp fetch.Resp
 		v.found.NoIndex, v.found.NoFollow = r.c.finder.Robots(resp.RobotsTag)
 	}
 	v.content = r.twins.content(resp.Body)
-	if !v.found.NoIndex {
+	if !v.found.NoIndex && r.emit != nil {
 		raw := rawOf(v.entry.URL, resp)
 		v.page = &raw
 	}

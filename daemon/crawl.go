@@ -53,8 +53,7 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 			res.FailedTotal, res.Classes[classUnreadable] = n, n
 		}
 	} else {
-		discard := func(ingest.Raw) error { return nil }
-		err = c.Documents(ctx, discard, func(string, error) {})
+		err = c.Documents(ctx, nil, nil)
 	}
 	if err != nil {
 		n.wakeIndexer() // for what it stored

@@ -73,7 +73,7 @@ func (h *HTTP) body(req Request, hr *http.Response, tape *tape) (body []byte, cu
 		return nil, false, raw.n, err
 	}
 	defer done()
-	pieces, more, err := readUpTo(decoded, limit, sizeHint(hr, limit))
+	pieces, more, err := readUpTo(decoded, limit, sizeHint(hr, limit), req.Buffer)
 	switch {
 	case err != nil:
 		return nil, false, raw.n, err

@@ -72,7 +72,7 @@ func speaksOfConsent(body []byte) bool {
 	body = body[:min(len(body), sketchLimit)]
 	return hasWord(body, "kie", 'k') || hasWord(body, "KIE", 'K') || hasWord(body, "utz", 'z') || hasWord(body, "CONSENT", 'C') ||
 		hasWord(body, "personal", 'p') || hasWord(body, "Personal", 'P') ||
-		bytes.Contains(body, []byte("nsent")) || bytes.Contains(body, []byte("fidentialit"))
+		hasWord(body, "fidentialit", 'f') || bytes.Contains(body, []byte("nsent"))
 }
 
 // hasWord reports whether text holds a word in which letter stands once.

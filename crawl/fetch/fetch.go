@@ -54,6 +54,10 @@ type Request struct {
 	// in place of a resource_limit error.
 	Prefix int64
 
+	// Buffer is memory that the body may be read into. Response.Body is then a part
+	// of it, and both are the caller's. The plain fetcher uses it where a body fits.
+	Buffer []byte
+
 	// Timeout, where positive, is a shorter limit than the fetcher's own.
 	Timeout time.Duration
 

@@ -37,15 +37,21 @@ func (c *counted) Read(p []byte) (int, error) {
 // readUpTo reads r to its end or to limit bytes, and says whether r went on
 // after them. hint is the expected length, 0 where unknown. Memory is taken
 // piece by piece as bytes arrive, so that a long body costs no more than the
-// limit, and a lying hint no more than what it says.
-func readUpTo(r io.Reader, limit, hint int64) (pieces [][]byte, more bool, err error) {
+// limit, and a lying hint no more than what it says. What fits into room is read
+// there.
+func readUpTo(r io.Reader, limit, hint int64, room []byte) (pieces [][]byte, more bool, err error) {
 	size := hint + 1 // room to see the end without another piece
 	if hint <= 0 {
 		size = 16 << 10
 	}
 	var total int64
 	for {
-		piece := make([]byte, min(size, limit+1-total))
+		size = min(size, limit+1-total)
+		piece := room
+		if room = nil; int64(len(piece)) < size {
+			piece = make([]byte, size)
+		}
+		piece = piece[:min(int64(len(piece)), limit+1-total)]
 		n, err := fill(r, piece)
 		total += int64(n)
 		pieces = append(pieces, piece[:n])

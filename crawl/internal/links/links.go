@@ -83,7 +83,7 @@ func (f *Finder) Find(page Page) Found {
 	s := scan{
 		token: f.token,
 		limit: f.limits.Refs,
-		seen:  make(map[string]bool),
+		seen:  make(map[string]bool, 128), // as many as a page of a manual has
 	}
 	cut := s.read(text, isXHTML(page.ContentType), deadline)
 	found := f.resolve(page.URL, &s, enc, deadline)

@@ -129,10 +129,13 @@ func (t *Tokenizer) tag(kind Kind) Kind {
 func (t *Tokenizer) pastTag() (whole bool) {
 	t.attrs, t.plain, t.SelfClosing = t.attrs[:0], nil, false
 	rest := t.page[t.pos:]
+	if len(rest) > 0 && rest[0] == '>' { // as in most tags
+		t.pos++
+		return true
+	}
 	end := bytes.IndexByte(rest, '>')
-	if end <= 0 {
-		t.pos += end + 1
-		return end == 0
+	if end < 0 {
+		return false
 	}
 	// Without a quote before it, the first ">" ends the tag whatever stands there.
 	quoted := bytes.IndexByte(rest[:end], '"') >= 0 || bytes.IndexByte(rest[:end], '\'') >= 0
