@@ -185,6 +185,8 @@ func (a *applier) storeNew(d *document.Document, came [][]byte) (words int64, er
 		if words, err = a.indexNew(id, d); err != nil {
 			return 0, err
 		}
+	} else {
+		a.file.fresh.keep(d)
 	}
 	err = a.exec("INSERT INTO documents (id, root, chunks, bytes, norm, chunker, words, visible, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		id, h.Root[:], int64(h.Chunks), int64(h.Bytes), h.Norm, h.Chunker, words, visible, a.state.generation)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"arborist/document"
 	"arborist/internal/arbtest/realtext"
 )
 
@@ -24,34 +23,25 @@ func BenchmarkMemory(b *testing.B) {
 	most := realtext.Bytes(256 << 20)
 	for b.Loop() {
 		s := newSet(b, filepath.Join(b.TempDir(), "shards"))
-		r, start := rand.New(rand.NewPCG(3, 3)), realtext.CPU()
-		var batch []document.Entry
-		done, pending, quarter := 0, 0, 1
-		for n := 0; done < most; n++ {
-			d, err := document.New(recombined(r, texts))
-			if err != nil {
-				continue
+		r, done, quarter := rand.New(rand.NewPCG(3, 3)), 0, 1
+		in, err := realtext.Into(b.Context(), s, func(yield func([]byte) bool) {
+			for done < most {
+				text := recombined(r, texts)
+				if done += len(text); !yield(text) {
+					return
+				}
+				if done >= quarter*most/4 {
+					b.ReportMetric(residentMB(b), fmt.Sprintf("rss-MB-at-%d-of-4", quarter))
+					quarter++
+				}
 			}
-			batch = append(batch, document.Entry{Document: d, Location: document.Location{URI: fmt.Sprintf("test:%d", n), Source: "test"}})
-			pending += len(d.Text())
-			if done += len(d.Text()); pending < 8<<20 && done < most {
-				continue
-			}
-			if _, err := s.Store(b.Context(), batch); err != nil {
-				b.Fatal(err)
-			}
-			batch, pending = nil, 0
-			if done < quarter*most/4 {
-				continue
-			}
-			if err := s.Index(b.Context(), nil); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(residentMB(b), fmt.Sprintf("rss-MB-at-%d-of-4", quarter))
-			quarter++
+		})
+		if err != nil {
+			b.Fatal(err)
 		}
+		b.ReportMetric(residentMB(b), "rss-MB-at-end")
 		b.ReportMetric(float64(done)/float64(1<<20), "MB")
-		b.ReportMetric(float64(done)/float64(1<<20)/(realtext.CPU()-start).Seconds(), "MB/cpu-s")
+		b.ReportMetric(float64(done)/float64(1<<20)/in.CPU.Seconds(), "MB/cpu-s")
 		s.Close()
 	}
 }

@@ -91,6 +91,9 @@ func (s *Shared) indexSome(ctx context.Context) (left int, err error) {
 	for _, n := range lefts {
 		left += n
 	}
+	if left == 0 && err == nil {
+		s.files[0].fresh.clear()
+	}
 	return left, err
 }
 
@@ -100,6 +103,7 @@ func (f *File) Index(ctx context.Context) error {
 	if err := f.indexAll(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
+	f.fresh.clear()
 	return nil
 }
 
@@ -210,14 +214,11 @@ func (a *applier) catchUp(ctx context.Context, bytes uint64) error {
 // indexPending brings one pending document into the index. One whose text is
 // damaged keeps its place there without words: it must not hold up the others.
 func (a *applier) indexPending(row docRow, current bool) error {
-	var d chunked = &a.text
-	switch err := a.readStored(row); {
-	case isCorrupt(err):
-		a.file.meet(err)
-		d = lost(row.header.Chunks)
-	case err != nil:
+	d, err := a.pendingText(row)
+	if err != nil {
 		return err
-	case !current:
+	}
+	if _, gone := d.(lost); !current && !gone {
 		if err := a.index.count(d, false); err != nil {
 			return err
 		}
@@ -227,6 +228,19 @@ func (a *applier) indexPending(row docRow, current bool) error {
 		return err
 	}
 	return a.exec("UPDATE documents SET words = ?, visible = ?, changed = ? WHERE id = ?", words, current, a.state.generation, row.id)
+}
+
+// pendingText returns the text of a pending document.
+func (a *applier) pendingText(row docRow) (chunked, error) {
+	if d := a.file.fresh.take(row.header.Root); d != nil {
+		return d, nil
+	}
+	err := a.readStored(row)
+	if isCorrupt(err) {
+		a.file.meet(err)
+		return lost(row.header.Chunks), nil
+	}
+	return &a.text, err
 }
 
 // A lost is so many chunks without text.

@@ -244,6 +244,7 @@ func damagedPending(t *testing.T, damage func(*File, []byte) []byte) {
 	if _, err := f.writer.Exec("UPDATE texts SET data = ? WHERE id = ?", damage(f, data), id); err != nil {
 		t.Fatal(err)
 	}
+	f.fresh.clear() // as of the next process
 	if err := s.Index(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func BenchmarkScale(b *testing.B) {
 		texts, size := scaleTexts(b)
 		dir := filepath.Join(b.TempDir(), "shards")
 		s := newSet(b, dir)
-		in, err := realtext.Into(b.Context(), s, texts)
+		in, err := realtext.Into(b.Context(), s, slices.Values(texts))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -45,6 +45,7 @@ type codec struct {
 type workshop struct {
 	codec    codec
 	proven   *provenSet
+	fresh    freshSet
 	indexers sync.Pool // of *indexer, which keep their buffers and their vocabulary
 }
 

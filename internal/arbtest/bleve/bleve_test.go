@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func BenchmarkBleve(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		in, err := realtext.Into(b.Context(), s, texts)
+		in, err := realtext.Into(b.Context(), s, slices.Values(texts))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -3,13 +3,13 @@ package realtext
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"arborist/document"
+	"arborist/ingest"
+	"arborist/ingest/extract"
 )
-
-// batchBytes is how much text is stored in one call, as by a sync.
-const batchBytes = 8 << 20
 
 // An Ingest is what it took to ingest texts.
 type Ingest struct {
@@ -33,46 +33,38 @@ type Set interface {
 	Index(ctx context.Context, report func(left int)) error
 }
 
-// Into normalises, cuts, hashes, stores and indexes texts. Documents are made
-// while others are stored, and forgotten, as wherever the program ingests: where
-// all are kept, page faults of a heap that grows are a sixth of the time.
-func Into(ctx context.Context, s Set, texts [][]byte) (in Ingest, err error) {
+// A sink makes a Set what the pipeline wants.
+type sink struct{ Set }
+
+// Index implements [ingest.Sink].
+func (s sink) Index(ctx context.Context) error { return s.Set.Index(ctx, nil) }
+
+// Into brings texts into a set by the pipeline, which extracts nothing from them.
+func Into(ctx context.Context, s Set, texts iter.Seq[[]byte]) (in Ingest, err error) {
 	start, startCPU := time.Now(), CPU()
-	batches := make(chan []document.Entry, 1)
-	go func() {
-		defer close(batches)
-		makeBatches(texts, batches)
-	}()
-	for batch := range batches {
-		if err == nil {
-			_, err = s.Store(ctx, batch)
-		}
-		for _, e := range batch {
-			in.Passages += e.Document.Chunks()
-		}
-	}
-	if err == nil {
-		err = s.Index(ctx, nil)
-	}
-	in.Took, in.CPU = time.Since(start), CPU()-startCPU
+	report, err := ingest.Run(ctx, source(texts), sink{s}, ingest.Config{Extract: asItIs}, nil)
+	in.Took, in.CPU, in.Passages = time.Since(start), CPU()-startCPU, report.Chunks
 	return in, err
 }
 
-func makeBatches(texts [][]byte, to chan<- []document.Entry) {
-	var batch []document.Entry
-	pending := 0
-	for i, text := range texts {
-		d, err := document.New(text)
-		if err != nil {
-			continue // without text
+// A source gives each text an address of its own.
+type source iter.Seq[[]byte]
+
+// Documents implements [ingest.Source].
+func (s source) Documents(_ context.Context, emit func(ingest.Raw) error, _ func(string, error)) error {
+	n := 0
+	for text := range s {
+		raw := ingest.Raw{Body: text, Location: document.Location{
+			URI: fmt.Sprintf("test:%d", n), Source: "test", FetchedAt: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC),
+		}}
+		if err := emit(raw); err != nil {
+			return err
 		}
-		batch = append(batch, document.Entry{Document: d, Location: document.Location{
-			URI: fmt.Sprintf("test:%d", i), Source: "test", FetchedAt: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC),
-		}})
-		if pending += len(text); pending >= batchBytes {
-			to <- batch
-			batch, pending = nil, 0
-		}
+		n++
 	}
-	to <- batch
+	return nil
+}
+
+func asItIs(_ context.Context, contentType, _ string, body []byte) (extract.Text, error) {
+	return extract.Text{Markdown: body, Extractor: "none/0", ContentType: contentType}, nil
 }
