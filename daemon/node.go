@@ -19,6 +19,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/libp2p/go-libp2p"
+
 	"arborist/crawl"
 	"arborist/daemon/api"
 	"arborist/ingest/extract/pdf"
@@ -38,6 +40,8 @@ type Options struct {
 	Listen []string
 	// HTTP overrides the address of plain HTTP, see Config.Peer.HTTP.
 	HTTP string
+	// Transports override how peers are reached, see peer.Config.
+	Transports libp2p.Option
 	// PDF is the program that reads PDF files, the zero value: they are refused.
 	PDF pdf.Command
 	// Log receives what happens beside the calls. Default: discarded.
@@ -46,15 +50,17 @@ type Options struct {
 
 // A Node is an open home. It implements [api.Service].
 type Node struct {
-	home    Home
-	cfg     Config
-	listen  []string
-	log     *slog.Logger
-	lock    *lock
-	id      string
-	shared  *shard.Shared
-	private *crawl.Private
-	crawlDB string
+	home   Home
+	cfg    Config
+	listen []string
+	// transports are those of Options.
+	transports libp2p.Option
+	log        *slog.Logger
+	lock       *lock
+	id         string
+	shared     *shard.Shared
+	private    *crawl.Private
+	crawlDB    string
 	// politeness is what all crawls and checks keep to together.
 	politeness *crawl.Politeness
 	reserve    *reserve
@@ -106,7 +112,7 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	n := &Node{home: opts.Home, cfg: cfg, listen: opts.Listen, log: opts.Log}
+	n := &Node{home: opts.Home, cfg: cfg, listen: opts.Listen, transports: opts.Transports, log: opts.Log}
 	if opts.PDF.Path != "" {
 		n.pdf = pdf.NewReader(pdf.Config{Command: opts.PDF, Cache: filepath.Join(opts.Home.Cache(), "pdf")})
 	}

@@ -31,7 +31,7 @@ type twins struct {
 	full, empty *Node // with and without private documents
 }
 
-func newTwins(t *testing.T) twins {
+func newTwins(t testing.TB) twins {
 	t.Helper()
 	docs := t.TempDir()
 	for i := range 12 {
@@ -123,7 +123,7 @@ func requests(t *testing.T, n *Node) []string {
 	return paths
 }
 
-func rootOf(t *testing.T, text string) document.Root {
+func rootOf(t testing.TB, text string) document.Root {
 	t.Helper()
 	d, err := document.New([]byte(text))
 	if err != nil {
@@ -249,7 +249,7 @@ func ranking(r shard.Results) []string {
 	return out
 }
 
-func mainOrigin(t *testing.T, n *Node) string {
+func mainOrigin(t testing.TB, n *Node) string {
 	t.Helper()
 	info, err := n.lookupCorpus(t.Context(), MainCorpus)
 	if err != nil {
@@ -259,7 +259,7 @@ func mainOrigin(t *testing.T, n *Node) string {
 }
 
 // newHome makes a home for tests. Its path is short enough for a socket.
-func newHome(t *testing.T) Home {
+func newHome(t testing.TB) Home {
 	t.Helper()
 	home := Home(filepath.Join(t.TempDir(), "home"))
 	if _, err := Init(t.Context(), home, 2); err != nil {
@@ -269,7 +269,7 @@ func newHome(t *testing.T) Home {
 }
 
 // openNode opens a home that listens on loopback once it is told to.
-func openNode(t *testing.T, home Home) *Node {
+func openNode(t testing.TB, home Home) *Node {
 	t.Helper()
 	n, err := Open(t.Context(), Options{Home: home, Listen: []string{"/ip4/127.0.0.1/tcp/0"}})
 	if err != nil {
@@ -283,7 +283,7 @@ func openNode(t *testing.T, home Home) *Node {
 	return n
 }
 
-func add(t *testing.T, n *Node, req api.AddRequest) api.AddResult {
+func add(t testing.TB, n *Node, req api.AddRequest) api.AddResult {
 	t.Helper()
 	res, err := n.Add(context.WithoutCancel(t.Context()), req, nil)
 	if err != nil {
@@ -295,7 +295,7 @@ func add(t *testing.T, n *Node, req api.AddRequest) api.AddResult {
 	return res
 }
 
-func writeFile(t *testing.T, path, text string) {
+func writeFile(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

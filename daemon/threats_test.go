@@ -15,7 +15,7 @@ func TestThreatsNameTestsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	test := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`")
+	test := regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
 	known := make(map[string]string) // package to the text of its tests
 	rows := 0
 	for _, line := range strings.Split(string(page), "\n") {

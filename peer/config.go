@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/protocol"
 )
 
@@ -45,6 +46,9 @@ type Config struct {
 	Follows func(origin string) bool
 	// Access limits who may be connected. Zero: everybody.
 	Access Access
+	// Transports are used instead of TCP, WebSocket and QUIC: those of a simulated
+	// network. Nil: these three.
+	Transports libp2p.Option
 	// Serve limits what one peer may cost. Zero: the defaults.
 	Serve ServeConfig
 	// Streams fetch in parallel in one sync. 0: 4; at most 16.

@@ -74,9 +74,12 @@ func newHost(id identity, g *gater, cfg Config, over blocked) (host.Host, error)
 	return h, nil
 }
 
-// transports returns TCP, WebSocket and QUIC; without QUIC, which brings its
-// own encryption, in a private network.
+// transports returns TCP, WebSocket and QUIC, unless others are given; without
+// QUIC, which brings its own encryption, in a private network.
 func transports(cfg Config) ([]libp2p.Option, error) {
+	if cfg.Transports != nil {
+		return []libp2p.Option{cfg.Transports}, nil
+	}
 	opts := []libp2p.Option{
 		// Sharing a port would let a second daemon listen where the first one
 		// does and get half of its connections.

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,13 +19,18 @@ import (
 // rawHost returns a libp2p host without any limit of its own, connected to n.
 func rawHost(t testing.TB, n *node) (host.Host, libpeer.ID) {
 	t.Helper()
+	return rawHostTo(t, n.addr())
+}
+
+func rawHostTo(t testing.TB, addr string) (host.Host, libpeer.ID) {
+	t.Helper()
 	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.DisableRelay(), libp2p.DisableMetrics(),
 		libp2p.ForceReachabilityPrivate(), libp2p.ResourceManager(&network.NullResourceManager{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	info, err := libpeer.AddrInfoFromString(n.addr())
+	info, err := libpeer.AddrInfoFromString(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,112 +92,6 @@ func TestOneStreamTooManyIsResetAndOthersAreServed(t *testing.T) {
 			b := newNode(t).up(nil)
 			if res := b.sync(a.addr(), "main"); res.Documents != 5 {
 				t.Errorf("sync beside the flood = %+v", res)
-			}
-		})
-	}
-}
-
-func TestFiveHundredIdleStreamsHinderNobody(t *testing.T) {
-	a := newNode(t).up(listenTCP)
-	a.publish("main", entriesOf(t, "doc:/x", 5, 300)...)
-	honest, id := rawHost(t, a)
-	s, err := openRaw(t.Context(), honest, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p99 := func() time.Duration {
-		times := make([]time.Duration, 200)
-		for i := range times {
-			start := time.Now()
-			s.SetDeadline(start.Add(10 * time.Second))
-			if err := ask(s, a.origin("main")+"/checkpoint"); err != nil {
-				t.Fatal(err)
-			}
-			times[i] = time.Since(start)
-		}
-		slices.Sort(times)
-		return times[len(times)*99/100]
-	}
-	before := p99()
-	var wg sync.WaitGroup
-	for range 16 {
-		wg.Go(func() {
-			h, id := rawHost(t, a)
-			for range streamsPerPeer { // 16 × 32 = 512
-				s, err := h.NewStream(t.Context(), id, ProtocolID)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				// Half a request each: the start of a slow-loris.
-				if _, err := io.WriteString(s, "GET "+PathPrefix); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	after := p99()
-	t.Logf("honest p99 %s without, %s beside 512 idle streams; heap %d MiB for both sides", before, after, m.HeapAlloc>>20)
-	// On a loaded machine the ratio jumps about; the bound is there to notice
-	// a wait for something that the idle streams hold.
-	if after > 2*before+500*time.Millisecond {
-		t.Errorf("honest p99 grew from %s to %s", before, after)
-	}
-}
-
-func TestWorkEndsWithTheStream(t *testing.T) {
-	a := newNode(t).up(listenTCP)
-	a.publish("main", entriesOf(t, "doc:/x", 20, 512<<10)...)
-	h := a.peer.handler
-	open := func() (n int) {
-		h.guests.mu.Lock()
-		defer h.guests.mu.Unlock()
-		for _, g := range h.guests.table {
-			n += g.open
-		}
-		return n
-	}
-	evil, id := rawHost(t, a)
-	pack := resource{kind: kindPack, corpus: mustCorpus(t, a.origin("main")), width: 20}
-	for name, end := range map[string]func(network.Stream){
-		"reset": func(s network.Stream) { s.Reset() },
-		"close": func(s network.Stream) { s.Close() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			for range 8 {
-				s, err := evil.NewStream(t.Context(), id, ProtocolID)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := io.WriteString(s, get(pack.path())); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := io.ReadFull(s, make([]byte, 1000)); err != nil {
-					t.Fatal(err)
-				}
-				end(s)
-			}
-			deadline := time.Now().Add(5 * time.Second)
-			for open() > 0 && time.Now().Before(deadline) {
-				runtime.Gosched()
-			}
-			if n := open(); n > 0 {
-				t.Errorf("%d requests are still worked on", n)
-			}
-			for _, f := range a.shared.Files() {
-				if n := f.Reader().Stats().InUse; n > 0 {
-					t.Errorf("%d read transactions are still open in %s", n, f.Path())
-				}
-			}
-			h.guests.mu.Lock()
-			defer h.guests.mu.Unlock()
-			if !h.guests.bytes.TryAcquire(h.guests.cfg.TotalBytes) {
-				t.Error("memory is still held for documents that nobody reads")
-			} else {
-				h.guests.bytes.Release(h.guests.cfg.TotalBytes)
 			}
 		})
 	}

@@ -1,9 +1,9 @@
-package main
+package spread
 
 import "testing"
 
 func TestEveryFollowerGetsTheNewHead(t *testing.T) {
-	r := Run(network(1000, 100, 40<<10))
+	r := Run(Network(1000, 100, 40<<10))
 	if r.Reached < r.Followings*999/1000 {
 		t.Errorf("%d of %d followers have it", r.Reached, r.Followings)
 	}
@@ -13,7 +13,7 @@ func TestEveryFollowerGetsTheNewHead(t *testing.T) {
 }
 
 func TestTheSameNetworkGivesTheSameResult(t *testing.T) {
-	if a, b := Run(network(300, 20, 40<<10)), Run(network(300, 20, 40<<10)); a != b {
+	if a, b := Run(Network(300, 20, 40<<10)), Run(Network(300, 20, 40<<10)); a != b {
 		t.Errorf("%+v\n%+v", a, b)
 	}
 }
@@ -21,7 +21,7 @@ func TestTheSameNetworkGivesTheSameResult(t *testing.T) {
 // With followers that serve, a larger network takes hardly longer; with the
 // publisher alone it takes as much longer as it is larger.
 func TestFollowersThatServeCarryTheLoad(t *testing.T) {
-	small, large := network(500, 5, 1<<20), network(4000, 5, 1<<20)
+	small, large := Network(500, 5, 1<<20), Network(4000, 5, 1<<20)
 	ratio := func(alone bool) float64 {
 		small.PublisherAlone, large.PublisherAlone = alone, alone
 		return float64(Run(large).All) / float64(Run(small).All)
