@@ -92,6 +92,7 @@ func explanations() []explanation {
 		{peer.ErrOwn, api.CodeUsage, "it is here already: arborist corpus list"},
 		{peer.ErrTarget, api.CodeUsage, ""},
 		{peer.ErrSyncing, api.CodeLocked, "wait for it to end"},
+		{peer.ErrUnsyncing, api.CodeLocked, "wait for it to end"},
 		{peer.ErrFrozen, api.CodeInvalid, "both signed heads are kept: arborist status names the file; ask the publisher"},
 		{peer.ErrKeyFile, api.CodeFailed, ""},
 

@@ -73,8 +73,7 @@ func (n *Node) askPeers(ctx context.Context, req api.QueryRequest, limit int, re
 		case a.Err != nil:
 			asked.Error = a.Err.Error()
 		case len(a.OtherKey) > 0:
-			asked.Error = fmt.Sprintf("%v: what it found in %s is left out; bring the corpus up to date, here and there: arborist peer sync %s CORPUS",
-				peer.ErrKeyDiffers, strings.Join(a.OtherKey, ", "), a.Peer)
+			asked.Error = otherKey(a.Peer, a.OtherKey)
 		}
 		res.Asked = append(res.Asked, asked)
 		for i, h := range a.Hits {
@@ -100,6 +99,16 @@ func (n *Node) askPeers(ctx context.Context, req api.QueryRequest, limit int, re
 	res.Total += fresh
 	res.Sent = req.Text
 	return nil
+}
+
+// otherKey says what to do about corpora that a peer has another key of.
+func otherKey(from string, origins []string) string {
+	syncs := make([]string, len(origins))
+	for i, o := range origins {
+		syncs[i] = "arborist peer sync " + from + " " + o
+	}
+	return fmt.Sprintf("%v: what it found in %s is left out; bring it up to date, here and there: %s",
+		peer.ErrKeyDiffers, strings.Join(origins, ", "), strings.Join(syncs, "; "))
 }
 
 func peerHit(from string, h peer.FoundHit) (api.Hit, error) {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"arborist/daemon/api"
@@ -112,5 +113,17 @@ func TestSomeWordsAreShownOnlyWhereNobodyHasAll(t *testing.T) {
 func TestNothingFoundIsAnEmptyPage(t *testing.T) {
 	if page, fresh := fuse(nil, 10); page == nil || len(page) != 0 || fresh != 0 {
 		t.Errorf("%v, %d", page, fresh)
+	}
+}
+
+func TestWhatToDoAboutAnOldKeyCanBeTyped(t *testing.T) {
+	said := otherKey("12D3KooWPeer", []string{"12D3KooWA/main", "12D3KooWB/papers"})
+	for _, want := range []string{"arborist peer sync 12D3KooWPeer 12D3KooWA/main; ", "arborist peer sync 12D3KooWPeer 12D3KooWB/papers"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q does not say %q", said, want)
+		}
+	}
+	if strings.Contains(said, "CORPUS") {
+		t.Errorf("%q has a word to fill in", said)
 	}
 }

@@ -66,6 +66,8 @@ var (
 	ErrOwn = errors.New("the corpus is published by this very node")
 	// ErrSyncing: the same corpus is being synced already.
 	ErrSyncing = errors.New("a sync of this corpus is running already")
+	// ErrUnsyncing: the same corpus is being left, or its documents dropped.
+	ErrUnsyncing = errors.New("an unsync of this corpus is running already")
 	// ErrFrozen: the corpus was frozen after an equivocation.
 	ErrFrozen = errors.New("the corpus is frozen: its publisher signed two logs that contradict each other")
 	// ErrRelayed: only a relayed connection came about, which moves too little

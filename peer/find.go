@@ -182,7 +182,7 @@ func final(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return true
 	}
-	for _, e := range []error{ErrOwn, ErrSyncing, ErrFrozen, ErrEquivocation, ErrClosed, ErrNewer} {
+	for _, e := range []error{ErrOwn, ErrSyncing, ErrUnsyncing, ErrFrozen, ErrEquivocation, ErrClosed, ErrNewer} {
 		if errors.Is(err, e) {
 			return true
 		}

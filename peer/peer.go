@@ -39,9 +39,9 @@ type Peer struct {
 	stop  context.CancelCauseFunc
 	calls sync.WaitGroup // Join, Corpora, Sync and the like in progress, and announce
 
-	mu      sync.Mutex
-	closed  bool
-	syncing map[string]bool // origins
+	mu     sync.Mutex
+	closed bool
+	held   map[string]error // origins to what is said to others meanwhile: ErrSyncing, ErrUnsyncing
 }
 
 // New starts a node over the shared store, which stays the caller's and must
@@ -91,7 +91,7 @@ func newDialler(cfg Config, id identity) (*Peer, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	p := &Peer{id: id, gater: g, cfg: cfg, log: log, table: table, traffic: newTraffic(), syncing: make(map[string]bool)}
+	p := &Peer{id: id, gater: g, cfg: cfg, log: log, table: table, traffic: newTraffic(), held: make(map[string]error)}
 	if p.host, err = newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }}); err != nil {
 		return nil, err
 	}

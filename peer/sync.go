@@ -95,7 +95,7 @@ func (p *Peer) SyncFrom(ctx context.Context, req SyncRequest) (SyncResult, error
 		return SyncResult{}, fmt.Errorf("sync %s: %w", req.Corpus, err)
 	}
 	defer pool.close()
-	release, err := p.hold(id)
+	release, err := p.hold(id, ErrSyncing)
 	if err != nil {
 		return SyncResult{}, fmt.Errorf("sync %s: %w", id, err)
 	}
@@ -133,18 +133,19 @@ func (p *Peer) servedIt(s *syncer) {
 	}
 }
 
-// hold makes sure that no two syncs of one corpus run.
-func (p *Peer) hold(id CorpusID) (release func(), err error) {
+// hold makes sure that one call at a time works on a followed corpus, and has the
+// others fail with what that one is doing.
+func (p *Peer) hold(id CorpusID, doing error) (release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.syncing[id.String()] {
-		return nil, ErrSyncing
+	if err := p.held[id.String()]; err != nil {
+		return nil, err
 	}
-	p.syncing[id.String()] = true
+	p.held[id.String()] = doing
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.syncing, id.String())
+		delete(p.held, id.String())
 	}, nil
 }
 

@@ -17,7 +17,8 @@ import (
 // after a call that was cut brings all of it back: what is listed without a log is
 // as a first sync that was cut leaves it.
 //
-// It fails with [ErrOwn] for an own corpus and [ErrSyncing] during a sync.
+// It fails with [ErrOwn] for an own corpus, [ErrSyncing] during a sync, and
+// [ErrUnsyncing] during another Unsync or Purge.
 func (p *Peer) Unsync(ctx context.Context, name string) (origin string, ended int, err error) {
 	ctx, leave, err := p.enter(ctx)
 	if err != nil {
@@ -39,7 +40,7 @@ func (p *Peer) Unsync(ctx context.Context, name string) (origin string, ended in
 	return origin, ended, err
 }
 
-// holdFollowed keeps syncs away from a corpus that is, or was, followed.
+// holdFollowed keeps syncs, and other calls that end one, away from a corpus that is, or was, followed.
 func (p *Peer) holdFollowed(ctx context.Context, name string) (origin string, release func(), err error) {
 	info, err := p.shared.Corpora().Lookup(ctx, name)
 	if err != nil {
@@ -52,13 +53,13 @@ func (p *Peer) holdFollowed(ctx context.Context, name string) (origin string, re
 	if err != nil {
 		return info.Origin, nil, err
 	}
-	release, err = p.hold(id)
+	release, err = p.hold(id, ErrUnsyncing)
 	return info.Origin, release, err
 }
 
 // Purge drops the documents that came with a corpus alone, which Unsync has ended,
 // as [shard.Shared.Purge] says. With dry it says what that would be, of a corpus
-// that is followed too. It fails with [ErrOwn] and [ErrSyncing] as Unsync does.
+// that is followed too. It fails as Unsync does.
 func (p *Peer) Purge(ctx context.Context, name string, dry bool, progress func(done, total int)) (origin string, did shard.Purged, err error) {
 	ctx, leave, err := p.enter(ctx)
 	if err != nil {

@@ -141,3 +141,31 @@ func TestUnsyncIsForFollowedCorpora(t *testing.T) {
 		t.Errorf("a corpus that is not here = %v, want ErrNotFound", err)
 	}
 }
+
+func TestWhoeverComesSecondHearsWhatIsRunning(t *testing.T) {
+	a, b := newNode(t).up(nil), newNode(t).up(nil)
+	origin := a.origin("main")
+	a.publish("main", entriesOf(t, "doc:/x", 3, 150)...)
+	server := httptest.NewServer(a.peer.Handler())
+	defer server.Close()
+	b.sync(server.URL, origin)
+	if _, _, err := b.peer.Unsync(t.Context(), origin); err != nil {
+		t.Fatal(err)
+	}
+	asked := false
+	if _, _, err := b.peer.Purge(t.Context(), origin, false, func(int, int) {
+		asked = true
+		if _, _, err := b.peer.Purge(t.Context(), origin, false, func(int, int) {}); !errors.Is(err, ErrUnsyncing) {
+			t.Errorf("a purge beside a purge = %v, want ErrUnsyncing", err)
+		}
+		if _, _, err := b.peer.Unsync(t.Context(), origin); !errors.Is(err, ErrUnsyncing) {
+			t.Errorf("an unsync beside a purge = %v, want ErrUnsyncing", err)
+		}
+		if _, err := b.peer.Sync(t.Context(), server.URL, origin, nil); !errors.Is(err, ErrUnsyncing) {
+			t.Errorf("a sync beside a purge = %v, want ErrUnsyncing", err)
+		}
+	}); err != nil || !asked {
+		t.Fatalf("purge = %v, asked %t", err, asked)
+	}
+	b.sync(server.URL, origin)
+}
