@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -42,11 +45,20 @@ func TestCommandLine(t *testing.T) {
 			env.Setenv("ARBORIST_HOME", env.WorkDir+"/home")
 			env.Setenv("SITE", site)
 			env.Setenv("DEAD", deadAddress(t))
+			env.Setenv("IPFS", kubo())
 			// Bytes that a txtar file cannot hold.
 			return errors.Join(os.WriteFile(env.WorkDir+"/binary.bin", []byte("\x7fELF\x00\x01\x02\x00"), 0o600),
 				os.WriteFile(env.WorkDir+"/plan.pdf", plan(), 0o600))
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "kubo" {
+				return false, fmt.Errorf("no condition is called %q", name)
+			}
+			return kubo() != "", nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"fetch":    cmdFetch,
+			"gateway":  cmdGateway,
 			"exits":    cmdExits,
 			"waitfor":  cmdWaitFor,
 			"fifo":     cmdFifo,
@@ -61,6 +73,43 @@ func TestCommandLine(t *testing.T) {
 			"warm":     cmdWarm,
 		},
 	})
+}
+
+// kubo is the program of Kubo where there is one: the variable KUBO, or ipfs.
+func kubo() string {
+	path, err := exec.LookPath(cmp.Or(os.Getenv("KUBO"), "ipfs"))
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// cmdFetch writes what a server sends to a file: fetch URL PATH FILE, where PATH is
+// one of the URL's host.
+func cmdFetch(ts *testscript.TestScript, _ bool, args []string) {
+	base, err := url.Parse(args[0])
+	ts.Check(err)
+	at, err := base.Parse(args[1])
+	ts.Check(err)
+	res, err := http.Get(at.String())
+	ts.Check(err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	if res.StatusCode != http.StatusOK {
+		ts.Fatalf("%s: %s: %s", at, res.Status, body)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), body, 0o600))
+}
+
+// cmdGateway turns the gateway on in a new configuration: gateway FILE
+func cmdGateway(ts *testscript.TestScript, _ bool, args []string) {
+	config := ts.ReadFile(args[0])
+	on := strings.Replace(config, "[peer]\n", "[peer]\ngateway = true\n", 1)
+	if on == config {
+		ts.Fatalf("%s has no [peer]", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(on), 0o600))
 }
 
 // cmdExits runs a command and demands one exit code: exits CODE COMMAND…
