@@ -65,12 +65,12 @@ func plainPages() []string {
 		"<!DOCTYPE html><title>a&amp;b</title><p>x<p>y</p>", "<html lang=en><head><meta charset=utf-8><link rel=x></head><body class=a>x</body></html>\n",
 		"<!doctype HTML>\n<!-- a --><html><!-- b --><head><!-- c --></head><!-- d --><body>x<!-- e --></body><!-- f --></html><!-- g -->\n",
 		"x", "<p>x", "<b>x</b>", "<!DOCTYPE html PUBLIC \"-//W3C//DTD HTML 4.01 Transitional//EN\"><p>x<table><tr><td>y</table>",
-		"<p>x<table><tr><td>y</table>", "<!DOCTYPE html><p>x<table><tr><td>y</table>", "<ul><li>a<li>b<ul><li>c</ul><li><div>d</div></ul>",
+		"<p>x<table><tr><td>y</table>", "<!DOCTYPE HTML><p>x<table><tr><td>y</table>", "<!DOCTYPE html><p>x<table><tr><td>y</table>", "<ul><li>a<li>b<ul><li>c</ul><li><div>d</div></ul>",
 		"<dl><dt>a<dd>b<dt>c<dd><p>d</dl>", "<ol><li><p>a<li>b</ol></li>", "<h1>a<h2>b</h1>c", "<pre>\n\na</pre><pre>\r\nb</pre><pre>&#13;c</pre><listing>\nd</listing>",
 		"<textarea>\n<a>&amp;</textarea><script>a<b && c</script><style>a&amp;b</style><iframe><p></iframe><noscript><p>&lt;</noscript>",
 		"<a href='?a&amp;b&lt=1&copy;&copy=2' HREF=no class>x</a>", "<p><span>a<em>b</em></span>c</p>d", "x</p>a</b></i>b</foo>c", "<b><span>x</b>y",
 		"<table><caption>a</caption><colgroup><col></colgroup><thead><tr><th>b<th>c</thead><tbody><tr><td>d</td></tr></tbody></table>",
-		"<table> <tr> <td>a<table><tr><td>b</table>c<td>d </table>e", "<table><col><col><tr><td></table>", "<table><td>a<tr><td>b<tbody><tr><td>c</table>",
+		"<table> <tr> <td>a<table><tr><td>b</table>c<td>d </table>e", "<table><col><col><tr><td></table>", "<table><td>a<tr><td>b<tbody><tr><td>c</table>", "<table><caption>a<table><tr><td>b</table>c</caption><tr><td>d</table>",
 		"<form action=x><p>a<input><button>b</button></form><form></form>", "<div><form></div>a</form>b", "<form><form>a</form>",
 		"<foo-bar><baz>x</baz></foo-bar>", "<img/><br/><div/>x", "<b b=2 a=1 B=3>x</b>", "<em><em><em><em>a</em></em></em></em>", "a<!-- &amp; --!>b<!--->c<!---->d",
 		"<dialog><search>a</dialog></search>", "a\rb\r\nc", "a&#13;b&nbsp;&notit;&amp", "<p>a<hr>b", "<button><p>a</button>b", "<a><div>x</div></a>", "<table><tr><td><a>b</a></table>",
@@ -83,7 +83,7 @@ func oddPages() []string {
 		"<template>a</template>", "<b><div></b></div>", "a\x00b", "<a", "<a href=x", "<!--", "</", "<?php ?>a", "<![CDATA[a]]>", "</ a>b", "<script>", "<title>a", "<plaintext>a",
 		"<frameset><frame></frameset>", "<body><body a=1>", "<html><html a=1>", "<p></body>a", "</br>", "<object>a</object>", strings.Repeat("<div>", 600), "<table><table><tr><td>",
 		"<table><form><tr><td></table>", "<head></head><title>a</title>", "<ruby>a<rt>b</ruby>", "<image>", "<td>a<!DOCTYPE html>",
-		"<p>" + strings.Repeat("a</x>", 5000), strings.Repeat("<p>", 50_001), strings.Repeat("</p>", 50_001),
+		"<p>" + strings.Repeat("a</x>", 5000), strings.Repeat("<p>", 50_001), "x" + strings.Repeat("</b>", 50_001),
 	}
 }
 
