@@ -98,7 +98,29 @@ func cutPath(body []byte, path string) (before, after []byte, found bool) {
 	if len(path) < 3 { // found everywhere, by chance
 		return body, nil, false
 	}
-	return bytes.Cut(body, []byte(path))
+	at := rarest(path)
+	for i := at; i+len(path)-at <= len(body); i++ {
+		next := bytes.IndexByte(body[i:], path[at])
+		if next < 0 {
+			break
+		}
+		i += next
+		if from, end := i-at, i-at+len(path); end <= len(body) && string(body[from:end]) == path {
+			return body[:from], body[end:], true
+		}
+	}
+	return body, nil, false
+}
+
+// rarest gives the place of a byte of a path that pages have few of: looking for it
+// stops less often than looking for the path's first does.
+func rarest(path string) int {
+	for i := len(path) - 1; i >= 0; i-- {
+		if c := path[i]; c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("jkqvwxyz%_~", c) >= 0 {
+			return i
+		}
+	}
+	return len(path) - 1
 }
 
 // withoutAll gives a body without the page's own path.

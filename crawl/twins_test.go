@@ -268,3 +268,19 @@ func TestAPageIsKnownByAllOfItButItsOwnPath(t *testing.T) {
 		}
 	}
 }
+
+func TestABodyIsCutAtItsPathsFirstPlace(t *testing.T) {
+	bodies := []string{"", "/a", "/ab", "x/abx", "/abc/abc", "//ab", "/aB/aB.html tail /aB/aB.html", "/aB/aB.htm", strings.Repeat("/a", 50) + "/ab", "B/aB", "/x1/x1/x12"}
+	for _, path := range []string{"/", "/a", "/ab", "/abc", "/aB", "/aB/aB.html", "/x1/x12", "/-.-"} {
+		for _, body := range bodies {
+			before, after, found := cutPath([]byte(body), path)
+			wantBefore, wantAfter, want := strings.Cut(body, path)
+			if len(path) < 3 {
+				wantBefore, wantAfter, want = body, "", false
+			}
+			if string(before) != wantBefore || string(after) != wantAfter || found != want {
+				t.Errorf("%q at %q: %q, %q, %v", body, path, before, after, found)
+			}
+		}
+	}
+}

@@ -242,6 +242,9 @@ func (r *run) follow(v *visited, page weburl.URL) {
 	}
 	found := v.found.Links
 	v.found.Links = nil
+	if v.entry.Depth < r.c.cfg.Depth {
+		v.links = make([]frontier.Link, 0, len(found))
+	}
 	for _, link := range found {
 		adopted, ok := r.c.scope.adopt(link)
 		if !ok {

@@ -14,11 +14,12 @@
 //     page holds. A page that is cut short gives what was found until then and
 //     says so.
 //
-// It does no I/O and keeps no state between pages.
+// It does no I/O and keeps nothing of a page but memory to use again.
 package links
 
 import (
 	"strings"
+	"sync"
 	"time"
 
 	"arborist/crawl/internal/weburl"
@@ -62,6 +63,7 @@ type Finder struct {
 	parser *weburl.Parser
 	token  string
 	limits Limits
+	scans  sync.Pool // of *scan
 }
 
 // NewFinder returns a finder that reads addresses with parser and obeys robots
@@ -80,13 +82,10 @@ func NewFinder(parser *weburl.Parser, token string, limits Limits) *Finder {
 func (f *Finder) Find(page Page) Found {
 	deadline := time.Now().Add(f.limits.Time)
 	text, enc := decode(page.Body, page.ContentType)
-	s := scan{
-		token: f.token,
-		limit: f.limits.Refs,
-		seen:  make(map[string]bool, 128), // as many as a page of a manual has
-	}
+	s := f.scan()
+	defer f.done(s)
 	cut := s.read(text, isXHTML(page.ContentType), deadline)
-	found := f.resolve(page.URL, &s, enc, deadline)
+	found := f.resolve(page.URL, s, enc, deadline)
 	if found.Cut == "" {
 		found.Cut = cut
 	}
@@ -98,6 +97,28 @@ func (f *Finder) Find(page Page) Found {
 		found.Links = nil
 	}
 	return found
+}
+
+// maxKept is the most references of a page whose memory is used again: that of
+// nearly all.
+const maxKept = 1 << 10
+
+// scan gives a scan for a page, in memory of an earlier one where there is some.
+func (f *Finder) scan() *scan {
+	if s, ok := f.scans.Get().(*scan); ok {
+		return s
+	}
+	return &scan{token: f.token, limit: f.limits.Refs, seen: map[string]bool{}, given: map[string]bool{}}
+}
+
+func (f *Finder) done(s *scan) {
+	if len(s.seen) > maxKept {
+		return
+	}
+	clear(s.seen)
+	clear(s.given)
+	clear(s.refs)
+	f.scans.Put(&scan{token: s.token, limit: s.limit, seen: s.seen, given: s.given, refs: s.refs[:0]})
 }
 
 // Robots gives what the server's headers alone ask for: all there is for a
@@ -123,7 +144,7 @@ func (f *Finder) resolve(page weburl.URL, s *scan, enc queryEncoding, deadline t
 			}
 		}
 	}
-	seen := make(map[string]bool, len(s.refs)) // addresses that differ have texts that differ
+	found.Links = make([]weburl.URL, 0, len(s.refs))
 	for i, ref := range s.refs {
 		if i%256 == 255 && time.Now().After(deadline) {
 			found.Cut = cutTime
@@ -135,8 +156,8 @@ func (f *Finder) resolve(page weburl.URL, s *scan, enc queryEncoding, deadline t
 			found.Foreign++
 		case err != nil:
 			found.Broken++
-		case !seen[u.String()]:
-			seen[u.String()] = true
+		case !s.given[u.String()]:
+			s.given[u.String()] = true
 			found.Links = append(found.Links, u)
 		}
 	}

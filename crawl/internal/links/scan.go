@@ -25,6 +25,7 @@ type scan struct {
 	refs     []string        // in order, each once
 	seen     map[string]bool // refs and those under nofollow; true: followed
 	nofollow int             // in seen but not in refs
+	given    map[string]bool // addresses that refs led to; those that differ have texts that differ
 	robots   directives
 	author   string
 }
