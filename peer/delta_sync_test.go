@@ -259,6 +259,31 @@ func TestAVersionThatIsLostIsNoSourceOfADelta(t *testing.T) {
 	}
 }
 
+// Documents that do not fit together into the memory of a sync, with the versions that
+// they are made of, come one after the other.
+func TestLargeEditedDocumentsTakeTurnsInMemory(t *testing.T) {
+	const n, size = 3, fetchMemory * 3 / 8 // one with its old version fits, and nothing beside
+	a, b := newNode(t).up(nil), newNode(t).up(nil)
+	text := textOf("long", size)
+	var first, second []document.Entry
+	for i := range n {
+		uri, text := fmt.Sprint(editedURI, i), text+fmt.Sprint("The end of number ", i, ".")
+		first, second = append(first, entryOf(t, uri, text)), append(second, entryOf(t, uri, "It begins otherwise.\n\n"+text))
+	}
+	a.publish("main", first...)
+	source := newCounted(t, a)
+	b.sync(source.relay.addr, a.origin("main"))
+	a.publish("main", second...)
+	if res := b.sync(source.relay.addr, a.origin("main")); source.deltas.Load() != n || res.Documents != n || res.Bytes > 64<<10 {
+		t.Errorf("%d deltas were asked for, result %+v", source.deltas.Load(), res)
+	}
+	for _, e := range second {
+		if has, err := b.shared.Has(t.Context(), []document.Root{e.Document.Root()}); err != nil || !has[0] {
+			t.Errorf("%s is not here: %v", e.Location.URI, err)
+		}
+	}
+}
+
 // Deltas that lie. Each costs the source, leaves nothing, and the document comes from
 // another one.
 func TestNoLyingDeltaIsStored(t *testing.T) {

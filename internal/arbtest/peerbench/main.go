@@ -5,7 +5,7 @@
 //
 // KUBO names the ipfs program (0.43); without it the rows that need it say so.
 // ROWS picks rows: idle, small, large, edited, proofs, crowd. DOCS, MIB and PEERS
-// make it smaller.
+// make it smaller. VERSIONS adds a part to the row edited.
 package main
 
 import (
