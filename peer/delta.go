@@ -112,12 +112,9 @@ func (d *deltaReader) list() error {
 		return err
 	}
 	left := d.header.Chunks
-	if uint64(runs) > left {
-		return fmt.Errorf("%w: %d runs for %d chunks", ErrTooLarge, runs, left)
-	}
 	var root merkle.Builder
 	d.bytes = int64(d.header.Bytes)
-	for range runs {
+	for range runs { // each takes of what is left
 		run, err := d.run(left)
 		if err != nil {
 			return err

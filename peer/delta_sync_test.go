@@ -315,6 +315,13 @@ func TestNoLyingDeltaIsStored(t *testing.T) {
 		{"more runs than chunks", func(b []byte) []byte { return put(b, 0, n+1) }, ErrTooLarge},
 		{"too few runs", func(b []byte) []byte { return put(b, 0, 1) }, ErrTruncated},
 		{"more new chunks than half", func(b []byte) []byte { return put(b, 4+8+4, n/2+1) }, ErrTooLarge},
+		{"all of it, said to be new", func([]byte) []byte {
+			b := appendRuns(nil, []deltaRun{{count: int(n), fresh: leavesIn(t, c.new)}})
+			for i := range c.new.Chunks() {
+				b = appendChunk(b, c.new.Chunk(i))
+			}
+			return b
+		}, ErrTooLarge},
 		{"a list that ends early", func(b []byte) []byte { return b[:list-1] }, ErrTruncated},
 		{"a right list with a wrong chunk", func(b []byte) []byte { b[firstChunk+7] ^= 1; return b }, ErrTampered},
 		{"a chunk of another document", func(b []byte) []byte {
