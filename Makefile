@@ -52,7 +52,7 @@ bench-peer: build ## [KUBO=/path/to/ipfs ROWS="idle small large edited proofs cr
 bench-crawl: build ## [ROUNDS=1]: crawl installed documentation beside wget2 and Colly; needs nginx and wget2, takes minutes
 	ARBORIST_BIN=$(CURDIR)/$(ARB) $(GO) test -run '^$$' -bench . -benchtime $(or $(ROUNDS),1)x -timeout 2h ./internal/arbtest/crawlbench
 
-sim: ## [NODES=1000 CORPORA=100 DIRECTORY=0]: how new heads spread over real nodes in a simulated network, then over a model of more (docs/scale.md); 10 GB of memory, half an hour of processor time
+sim: ## [NODES=1000 CORPORA=100 DIRECTORY=0]: how new heads spread over real nodes in a simulated network, then over a model of more (docs/scale.md); 12 GB of memory, half an hour of processor time
 	SIM_NODES=$(or $(NODES),1000) SIM_CORPORA=$(or $(CORPORA),100) SIM_DIRECTORY=$(or $(DIRECTORY),0) \
 		$(GO) test -tags $(TAGS) -run '^TestANewHeadSpreadsAsTheModelSays$$' -count=1 -timeout 4h -v ./daemon
 	$(GO) run ./internal/arbtest/sim
