@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"unicode/utf8"
 
@@ -39,12 +40,35 @@ func (l provenLogs) part(h shard.Hit) (*proof.LogPart, *proof.Verifier) {
 func (l provenLogs) provable(set *searchSet, hits []shard.Hit) (whole []shard.Hit, damaged []api.Failure) {
 	for _, h := range hits {
 		if log := l[h.Location.Corpus]; set.source[h.File] == sourceShared && log != nil && log.parts[h.Root].Err != nil {
-			damaged = append(damaged, api.Failure{URI: h.Location.URI, Error: log.parts[h.Root].Err.Error()})
+			damaged = append(damaged, api.Failure{URI: h.Location.URI, Error: log.parts[h.Root].Err.Error(), Next: mendDamaged})
 			continue
 		}
 		whole = append(whole, h)
 	}
 	return whole, damaged
+}
+
+// provable returns the hits that can be shown, with the logs that prove them. Where
+// the file of corpora cannot be read, those of shared documents are left out.
+func (n *Node) provable(ctx context.Context, set *searchSet, hits []shard.Hit) (whole []shard.Hit, logs provenLogs, refused []api.Failure, err error) {
+	why := n.shared.Corpora().Broken()
+	if why == nil {
+		if logs, err = n.proveLogs(ctx, set, hits); errors.Is(err, corpus.ErrCorrupt) {
+			why, err = err, nil
+		}
+	}
+	if why != nil {
+		without, f := withoutLogs(set, hits, why)
+		return without, nil, []api.Failure{f}, nil
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	whole, refused = logs.provable(set, hits)
+	for i := range refused {
+		refused[i].Error = filepath.Join(n.shared.Dir(), shard.CorporaName) + ": " + refused[i].Error
+	}
+	return whole, logs, refused, nil
 }
 
 // withoutLogs returns the hits that can be shown where the file of corpora cannot
@@ -55,7 +79,7 @@ func withoutLogs(set *searchSet, hits []shard.Hit, why error) (whole []shard.Hit
 	if errors.As(why, &file) {
 		refused.URI, why = file.Path, file.Err
 	}
-	refused.Error = why.Error()
+	refused.Error, refused.Next = why.Error(), mendOf(why)
 	if without := len(hits) - len(whole); without > 0 {
 		refused.Error = fmt.Sprintf("%d passages of shared documents cannot be proven: %v", without, why)
 	}

@@ -69,6 +69,12 @@ func (n *Node) CheckWith(ctx context.Context, req api.CheckRequest) (res api.Che
 	if err := n.checkHeads(ctx, report); err != nil {
 		return res, explain(err)
 	}
+	if slices.ContainsFunc(res.Problems, func(p string) bool { return !strings.Contains(p, "arborist ") }) {
+		res.Next = "mend it: arborist check --repair"
+		if req.Repair && !req.DryRun {
+			res.Next = "bring the files that are named back from a backup; or, where a daemon runs, stop it and run arborist check --repair again"
+		}
+	}
 	res.Quarantined, err = n.inQuarantine(ctx)
 	return res, explain(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"syscall"
 
 	"arborist/crawl"
@@ -114,6 +115,26 @@ func explanations() []explanation {
 
 // mendDamaged says what to do about a file in which damage was met.
 const mendDamaged = "see all of it: arborist check; then mend it: arborist check --repair"
+
+// mendOf says what to do about a file of this home in which damage was met.
+func mendOf(err error) string {
+	if errors.Is(err, shard.ErrBroken) || errors.Is(err, shard.ErrLogs) {
+		return shard.MendBroken
+	}
+	return mendDamaged
+}
+
+// nextFor says what to do about a file that a query left out; nothing where it is
+// none of this home's.
+func (n *Node) nextFor(f *shard.FileError) string {
+	switch filepath.Dir(f.Path) {
+	case n.attached.dir:
+		return "attach it again, or leave it out: arborist detach " + filepath.Base(f.Path)
+	case n.shared.Dir(), filepath.Dir(n.private.File().Path()):
+		return mendOf(f)
+	}
+	return ""
+}
 
 // explain turns an error of the rooms below into an [*api.Error], unless it is
 // one already or tells a stranger nothing that its text does not.

@@ -62,25 +62,19 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	res = api.QueryResult{Hits: []api.Hit{}, Total: found.Total, Mode: found.Mode, Pending: found.Pending}
 	res.Refused = append(res.Refused, set.failed...)
 	for _, f := range found.Refused {
-		res.Refused = append(res.Refused, api.Failure{URI: f.Path, Error: f.Err.Error()})
+		res.Refused = append(res.Refused, api.Failure{URI: f.Path, Error: f.Err.Error(), Next: n.nextFor(f)})
 	}
-	if why := n.shared.Corpora().Broken(); why != nil {
-		var refused api.Failure
-		found.Hits, refused = withoutLogs(set, found.Hits, why)
-		res.Refused = append(res.Refused, refused)
-	}
-	logs, err := n.proveLogs(ctx, set, found.Hits)
+	hits, logs, refused, err := n.provable(ctx, set, found.Hits)
 	if err != nil {
-		return res, err
+		return res, explain(err)
 	}
-	hits, damaged := logs.provable(set, found.Hits)
-	res.Refused = append(res.Refused, damaged...)
+	res.Refused = append(res.Refused, refused...)
 	if res.Warnings, err = n.frozenWarnings(ctx, slices.Sorted(maps.Keys(logs))...); err != nil {
-		return res, err
+		return res, explain(err)
 	}
 	filtered, err := n.filterWarnings(ctx, req, found)
 	if err != nil {
-		return res, err
+		return res, explain(err)
 	}
 	res.Warnings = append(res.Warnings, filtered...)
 	snippets, err := shard.NewSnippeter(req.Text)

@@ -138,9 +138,9 @@ func (n *Node) damage() (problems []string) {
 		all = append(all, err)
 	}
 	for _, err := range all {
-		next := mendDamaged
-		if errors.Is(err, shard.ErrBroken) || errors.Is(err, shard.ErrLogs) {
-			next = "the other files answer without it, and nothing is written; " + shard.MendBroken
+		next := mendOf(err)
+		if next == shard.MendBroken {
+			next = "the other files answer without it, and nothing is written; " + next
 		}
 		problems = append(problems, fmt.Sprintf("%v: %s", err, next))
 	}

@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"arborist/document"
@@ -80,7 +81,7 @@ func (c *logCheck) run(ctx context.Context) error {
 		c.report("document %s is listed and not stored, at %.200s; bring it back with: arborist check --heal, or add it again", m.Header.Root, m.URI)
 	}
 	if !c.info.Own {
-		return nil
+		return c.hidden(ctx)
 	}
 	return c.current(ctx)
 }
@@ -128,6 +129,36 @@ func (c *logCheck) current(ctx context.Context) error {
 			roots = append(roots, root)
 		}
 	}
+	return c.stored(ctx, roots, func(root document.Root) {
+		c.report("document %s is listed and not current at its URI; bring its place back with: arborist check --repair", root)
+	})
+}
+
+// hidden looks for what a followed corpus lists and nobody finds: nothing is current
+// at its URI. What is current there may be ahead of the log.
+func (c *logCheck) hidden(ctx context.Context) error {
+	for _, f := range c.set.files {
+		current, err := f.currentIn(ctx, c.info.Origin)
+		if isUnreadable(err) {
+			return nil // the check of the file has said it
+		}
+		if err != nil {
+			return err
+		}
+		for _, v := range current {
+			delete(c.listed, placeOf(c.info.Origin, v.Location.URI))
+		}
+	}
+	hidden := 0
+	err := c.stored(ctx, slices.Collect(maps.Values(c.listed)), func(document.Root) { hidden++ })
+	if hidden > 0 {
+		c.report("%d documents are listed, stored and not found, as where their places were lost; bring them back with: arborist check --repair", hidden)
+	}
+	return err
+}
+
+// stored calls fn for each of these documents that is stored in a file that can be read.
+func (c *logCheck) stored(ctx context.Context, roots []document.Root, fn func(document.Root)) error {
 	for _, f := range c.set.files {
 		mine := slices.DeleteFunc(slices.Clone(roots), func(r document.Root) bool { return !f.holds(r) })
 		has, err := f.Has(ctx, mine)
@@ -139,7 +170,7 @@ func (c *logCheck) current(ctx context.Context) error {
 		}
 		for i, root := range mine {
 			if has[i] {
-				c.report("document %s is listed and not current at its URI", root)
+				fn(root)
 			}
 		}
 	}
@@ -148,7 +179,12 @@ func (c *logCheck) current(ctx context.Context) error {
 
 // currentIn returns the current versions of one corpus.
 func (f *File) currentIn(ctx context.Context, origin string) ([]Version, error) {
-	rows, err := f.reader.QueryContext(ctx, "SELECT "+versionColumns+" FROM "+versionTables+" WHERE l.current = 1 AND o.origin = ?", origin)
+	return f.versionsIn(ctx, origin, " AND l.current = 1")
+}
+
+// versionsIn returns the versions of one corpus, where a condition holds.
+func (f *File) versionsIn(ctx context.Context, origin, and string) ([]Version, error) {
+	rows, err := f.reader.QueryContext(ctx, "SELECT "+versionColumns+" FROM "+versionTables+" WHERE o.origin = ?"+and, origin)
 	if err != nil {
 		return nil, f.fail(err)
 	}

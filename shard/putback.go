@@ -32,6 +32,11 @@ func (s *Shared) PutBack(ctx context.Context, docs []*document.Document) ([]Retu
 	defer release()
 	s.gate.enter()
 	defer s.gate.leave()
+	return s.putBack(ctx, docs)
+}
+
+// putBack is PutBack for somebody inside the gate who may publish and write.
+func (s *Shared) putBack(ctx context.Context, docs []*document.Document) ([]Return, error) {
 	if err := s.unbroken(); err != nil {
 		return nil, fmt.Errorf("put back: %w", err)
 	}
@@ -81,6 +86,7 @@ type putBack struct {
 type fileReturn struct {
 	docs   []*document.Document
 	places []placed
+	revive []int64 // rows that are current again
 	retire []retirement
 }
 
@@ -209,6 +215,15 @@ func (b *putBack) align(origin string, p place, records []proof.Record, there []
 			next++
 		}
 	}
+	if n := len(all) - 1; n >= 0 && next == len(there) {
+		// What was hidden, and is listed, without a newer one.
+		if t := all[n]; t.current && t.found != nil && !t.found.current && b.docs[t.found.root] != nil {
+			f := &b.perFile[t.found.file]
+			f.revive = append(f.revive, t.found.row)
+			b.returns[t.found.root].Places++
+			b.returns[t.found.root].Current++
+		}
+	}
 	for i := 0; i < len(all); i++ {
 		if all[i].found != nil {
 			continue
@@ -283,6 +298,11 @@ func (b *putBack) store(i int, tx *sql.Tx) error {
 			content_type, extractor, status, etag, modified) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', 0, '', '') ON CONFLICT DO NOTHING`,
 			ids[v.root], origin, v.place[:], v.seq, v.current, by, v.at.URI, v.at.Title, v.at.Source, v.at.FetchedAt.Unix())
 		if err != nil {
+			return err
+		}
+	}
+	for _, row := range b.perFile[i].revive {
+		if err := a.exec("UPDATE locations SET current = 1, superseded_by = NULL WHERE id = ?", row); err != nil {
 			return err
 		}
 	}

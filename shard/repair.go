@@ -93,6 +93,9 @@ func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(p
 		}
 	}
 	_, err = s.corpora.Check(ctx, report)
+	if err == nil && opts.Repair != nil {
+		err = s.repairPlaces(ctx, *opts.Repair)
+	}
 	if err == nil && opts.Heal != nil {
 		err = opts.Heal(ctx)
 	}
@@ -104,7 +107,7 @@ func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(p
 		report(fmt.Sprintf("%v; %s", s.corpora.Broken(), MendBroken))
 		return documents, nil
 	case errors.Is(err, corpus.ErrCorrupt):
-		report(fmt.Sprintf("%s: %v; %s", filepath.Join(s.dir, CorporaName), err, MendBroken))
+		report(fmt.Sprintf("%v; %s", err, MendBroken))
 		return documents, nil
 	}
 	return documents, err

@@ -86,6 +86,9 @@ func printCheck(l *lines, res api.CheckResult) {
 	for _, p := range res.Problems {
 		l.printf("problem: %s", p)
 	}
+	if res.Next != "" {
+		l.printf("next: %s", res.Next)
+	}
 	for _, root := range res.Quarantined {
 		l.printf("in quarantine: %s", root)
 	}

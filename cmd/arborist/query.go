@@ -62,6 +62,9 @@ file as well, which arborist-verify checks.`,
 				a.warn(res.Warnings)
 				for _, f := range res.Refused {
 					a.note("refused: %s: %s", f.URI, f.Error)
+					if f.Next != "" {
+						a.note("next: %s", f.Next)
+					}
 				}
 				if res.Pending > 0 {
 					a.note("%s stored and not in the search index yet: the same query finds more in a while", plural(res.Pending, "document"))

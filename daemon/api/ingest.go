@@ -29,6 +29,7 @@ type AddResult struct {
 type Failure struct {
 	URI   string `json:"uri"`
 	Error string `json:"error"`
+	Next  string `json:"next,omitempty"` // what to do about it
 }
 
 // CrawlRequest asks to crawl one host, or those of several seeds as one crawl.

@@ -74,6 +74,8 @@ type CheckResult struct {
 	// Quarantined are the roots of documents that a repair took out and that
 	// have not come back.
 	Quarantined []string `json:"quarantined,omitempty"`
+	// Next is what to do about problems that do not say it themselves.
+	Next string `json:"next,omitempty"`
 }
 
 // BackupRequest asks for a backup. Dir is absolute, and new or empty.

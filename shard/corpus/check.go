@@ -24,7 +24,7 @@ const maxProblems = 20
 // could not be finished. Memory is constant in the length of a log.
 func (s *Store) Check(ctx context.Context, report func(problem string)) (records uint64, err error) {
 	err = s.view(ctx, func(tx *sql.Tx) error {
-		if err := checkFile(ctx, tx, report); err != nil {
+		if err := checkFile(ctx, tx, s.path, report); err != nil {
 			return err
 		}
 		logs, err := allLogs(ctx, tx)
@@ -50,7 +50,7 @@ func (s *Store) Check(ctx context.Context, report func(problem string)) (records
 }
 
 // checkFile reports what SQLite itself finds wrong with the file.
-func checkFile(ctx context.Context, tx *sql.Tx, report func(string)) error {
+func checkFile(ctx context.Context, tx *sql.Tx, path string, report func(string)) error {
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems))
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func checkFile(ctx context.Context, tx *sql.Tx, report func(string)) error {
 			return err
 		}
 		if line != "ok" {
-			report("corpora file: " + line)
+			report(path + ": " + line)
 		}
 	}
 	return rows.Err()

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -210,7 +211,7 @@ func (s *Store) update(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
-		return classify(err)
+		return s.named(classify(err))
 	}
 	if err = within(ctx, tx, fn); err == nil {
 		s.changes.Add(1)
@@ -219,7 +220,7 @@ func (s *Store) update(ctx context.Context, fn func(*sql.Tx) error) error {
 	if errors.As(err, &e) && e.Code == sqlite3.ErrIoErr {
 		s.doubt.Store(true)
 	}
-	return err
+	return s.named(err)
 }
 
 // renew replaces the write connection after a failed write or sync: what it
@@ -245,14 +246,31 @@ func (s *Store) renew(ctx context.Context) error {
 func (s *Store) view(ctx context.Context, fn func(*sql.Tx) error) error {
 	conn, err := s.read.Conn(ctx)
 	if err != nil {
-		return classify(err)
+		return s.named(classify(err))
 	}
 	defer conn.Close()
 	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
-		return classify(err)
+		return s.named(classify(err))
 	}
-	return within(ctx, tx, fn)
+	return s.named(within(ctx, tx, fn))
+}
+
+// A damaged is an error about a file that is not what it was.
+type damaged struct {
+	path string
+	err  error
+}
+
+func (d *damaged) Error() string { return d.path + ": " + d.err.Error() }
+func (d *damaged) Unwrap() error { return d.err }
+
+// named puts the path before an error about damage, once.
+func (s *Store) named(err error) error {
+	if d := (*damaged)(nil); errors.As(err, &d) || !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrForeign) {
+		return err
+	}
+	return &damaged{s.path, err}
 }
 
 // within runs fn in a transaction and commits it.
@@ -284,11 +302,18 @@ func classify(err error) error {
 }
 
 // IsMalformed reports whether an error is SQLite's way to say that a file holds
-// what its format does not allow.
+// what its format does not allow, or that of database/sql to say that a value is not
+// of its column's type: all our tables are STRICT.
 func IsMalformed(err error) bool {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if strings.HasPrefix(e.Error(), "sql: Scan error on column") { // it has no type of its own
+			return true
+		}
+	}
 	var e sqlite3.Error
-	// The last is what it says of a number in the head of the file, without a code.
-	return errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB || e.Code == sqlite3.ErrError && e.Error() == "unsupported file format")
+	// No statement of ours breaks a constraint of a file that is what it should be. The
+	// last is what it says of a number in the head of the file, without a code.
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrConstraint || e.Code == sqlite3.ErrNotADB || e.Code == sqlite3.ErrError && e.Error() == "unsupported file format")
 }
 
 // IsFull reports whether an error is SQLite's or the system's way to say that
