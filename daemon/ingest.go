@@ -158,7 +158,11 @@ func addSource(path string, req api.AddRequest) (ingest.Source, error) {
 func (n *Node) run(ctx context.Context, src ingest.Source, sink ingest.Sink, fn api.ProgressFunc, base api.AddResult) (ingest.Report, error) {
 	report, err := ingest.Run(ctx, src, sink, ingest.Config{Extract: n.extract}, func(p ingest.Progress) {
 		if fn != nil {
-			fn(api.Progress{Stage: "store", Done: int64(base.Documents + p.Documents), Bytes: base.Bytes + p.Bytes, Item: p.URI})
+			stage := "store"
+			if p.Reading {
+				stage = "read"
+			}
+			fn(api.Progress{Stage: stage, Done: int64(base.Documents + p.Documents), Bytes: base.Bytes + p.Bytes, Item: p.URI})
 		}
 	})
 	if err != nil {

@@ -61,12 +61,24 @@ func (r *run) next(b *batch) (*job, bool) {
 	}
 }
 
+// slow is after how long a document that is being read is told, and told again.
+const slow = time.Second
+
 // await waits until a job is done, or returns false when the run is over.
 func (r *run) await(b *batch, j *job) bool {
+	select {
+	case <-j.done:
+		return r.ctx.Err() == nil
+	default:
+	}
+	telling := time.NewTicker(slow)
+	defer telling.Stop()
 	for {
 		select {
 		case <-j.done:
 			return r.ctx.Err() == nil
+		case <-telling.C:
+			r.tell(j.raw.Location.URI, true)
 		case <-b.timer.C:
 			r.store(b)
 		case <-r.unindexed.timer.C:
@@ -138,12 +150,20 @@ func (r *run) acknowledge(b *batch, outcomes []document.Outcome) {
 	for i, o := range outcomes {
 		r.report.count(b.entries[i], o)
 	}
+	r.reportMu.Unlock()
+	r.tell(b.entries[len(b.entries)-1].Location.URI, false)
+}
+
+// tell says how far the run has come.
+func (r *run) tell(uri string, reading bool) {
+	if r.progress == nil {
+		return
+	}
+	r.reportMu.Lock()
 	p := r.report.progress()
 	r.reportMu.Unlock()
-	p.URI = b.entries[len(b.entries)-1].Location.URI
-	if r.progress != nil {
-		r.progress(p)
-	}
+	p.URI, p.Reading = uri, reading
+	r.progress(p)
 }
 
 func (r *Report) count(e document.Entry, o document.Outcome) {

@@ -150,6 +150,7 @@ type Progress struct {
 	Failed                                        int // listed or not
 	Bytes                                         int64
 	URI                                           string // the last one stored
+	Reading                                       bool   // URI is being read, which takes long, and those after it wait
 }
 
 var (

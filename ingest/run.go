@@ -14,7 +14,8 @@ const overhead = 1 << 10
 var errEnded = errors.New("ingest: run has ended")
 
 // Run ingests everything that src finds into sink. progress may be nil; it is
-// called after each batch that the sink acknowledged, never concurrently.
+// called after each batch that the sink acknowledged, and each second in which
+// one document is waited for, never concurrently.
 //
 // The report is valid with every error. The error is the context's cause, the
 // sink's error or the source's error; failures of single documents are in the
