@@ -58,8 +58,8 @@ func TestTooMuchThatIsNewIsNoDelta(t *testing.T) {
 	a := newNode(t).up(nil)
 	text, more := textOf("long", 40<<10), textOf("more", 36<<10)
 	small, half, rest := entryOf(t, "doc:/small", text[:8<<10]), entryOf(t, "doc:/half", text+more), entryOf(t, "doc:/rest", text+more+textOf("rest", 12<<10))
-	whole := entryOf(t, "doc:/whole", text)
-	a.publish("main", small, whole, half, rest)
+	whole, rewritten := entryOf(t, "doc:/whole", text), entryOf(t, "doc:/rewritten", text[:8<<10]+more)
+	a.publish("main", small, whole, half, rest, rewritten)
 	server := httptest.NewServer(a.peer.Handler())
 	defer server.Close()
 	for _, c := range []struct {
@@ -69,6 +69,7 @@ func TestTooMuchThatIsNewIsNoDelta(t *testing.T) {
 	}{
 		{"a little under half", half, whole, 200},
 		{"over half", rest, whole, 404},
+		{"over half, of one as long", rewritten, whole, 404},
 		{"of a far smaller one", whole, small, 404},
 		{"of a larger one", whole, rest, 200},
 	} {
