@@ -17,7 +17,8 @@
 // Extractor names and what they stand for:
 //
 //	html-article/2  main content by go-readability v2.1.3, Markdown by package
-//	                markdown, parsed by x/net/html v0.62.0
+//	                markdown, parsed as by x/net/html v0.62.0 (plain pages by
+//	                package tree, which gives the same)
 //	html-body/2     the whole body, Markdown by package markdown
 //	                (html-article/1 and html-body/1: by html-to-markdown v2.5.2)
 //	html-tokens/1   the text between tags with headings, lists and code blocks;

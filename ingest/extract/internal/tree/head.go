@@ -152,9 +152,7 @@ func (b *builder) addOfHead() bool {
 	switch b.tag {
 	case atom.Base, atom.Basefont, atom.Bgsound, atom.Link, atom.Meta:
 		b.addVoid()
-	case atom.Title, atom.Script, atom.Style, atom.Noframes:
-		b.addContent()
-	case atom.Noscript:
+	case atom.Title, atom.Script, atom.Style, atom.Noframes, atom.Noscript:
 		b.addContent()
 	case atom.Template:
 		b.odd = true

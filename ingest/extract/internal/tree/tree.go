@@ -51,7 +51,10 @@ func Parse(page []byte, most int) (*html.Node, bool) {
 		doc: &html.Node{Type: html.DocumentNode}, mode: (*builder).initial,
 	}
 	b.tokens.Scripts = true // as html.Parse does
-	return b.doc, b.build()
+	if !b.build() {
+		return nil, false
+	}
+	return b.doc, true
 }
 
 // A builder builds one tree.
@@ -66,9 +69,8 @@ type builder struct {
 
 	doc    *html.Node
 	open   []*html.Node // elements whose end has not come, the root first
-	head   *html.Node
-	form   *html.Node // whose end tag has not come
-	quirks bool       // a table may stand in a paragraph
+	form   *html.Node   // whose end tag has not come
+	quirks bool         // a table may stand in a paragraph
 	mode   func(*builder) (again bool)
 	odd    bool // the page is not plain: the tree is worth nothing
 
