@@ -55,7 +55,7 @@ func TestOnePeerGetsHalfAPageUnlessOthersHaveLess(t *testing.T) {
 	}
 	var all []ranked
 	for i := range 10 {
-		all = append(all, rankedHit("one", i, shard.MatchAll, 1), rankedHit("two", i, shard.MatchAll, 1))
+		all = append(all, rankedHit("one", i, shard.MatchAll, 1), rankedHit("two", i, shard.MatchAll, 0.1)) // one has all the best places
 	}
 	page, _ := fuse(all, 10)
 	if one, two := count(page, "one"), count(page, "two"); one != 5 || two != 5 {

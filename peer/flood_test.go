@@ -90,9 +90,10 @@ func TestTwoHundredDialsOfOneAddressHoldFew(t *testing.T) {
 	addr := "/ip4/" + spaces[0].IP + "/tcp/4707/p2p/" + node.Says("id ")
 	start(spaces[1], "flooder "+addr).Says("flooding")
 	fmt.Fprintln(node.In)
+	const most = 8 // as docs/threats.md has it
 	var held int
-	if _, err := fmt.Sscan(node.Says("held "), &held); err != nil || held > connsPerIP || held == 0 {
-		t.Errorf("%d connections of one address are held, want at most %d", held, connsPerIP)
+	if _, err := fmt.Sscan(node.Says("held "), &held); err != nil || held > most || held == 0 {
+		t.Errorf("%d connections of one address are held, want at most %d", held, most)
 	}
 	start(spaces[2], "honest "+addr).Says("synced")
 }

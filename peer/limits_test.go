@@ -97,6 +97,40 @@ func TestOneStreamTooManyIsResetAndOthersAreServed(t *testing.T) {
 	}
 }
 
+// Over TCP a stream that was closed, and not reset, says nothing to whoever writes
+// into it: without a watch the work would go on until the time for a part of the
+// reply is over.
+func TestWorkForAStreamOverTCPEndsLongBeforeItsTime(t *testing.T) {
+	a := newNode(t).up(listenTCP)
+	a.publish("main", entriesOf(t, "doc:/x", 20, 512<<10)...)
+	evil, id := rawHost(t, a)
+	pack := resource{kind: kindPack, corpus: mustCorpus(t, a.origin("main")), width: 20}
+	for name, end := range map[string]func(network.Stream){
+		"reset": func(s network.Stream) { s.Reset() },
+		"close": func(s network.Stream) { s.Close() },
+	} {
+		for range 8 {
+			s, err := evil.NewStream(t.Context(), id, ProtocolID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(s, get(pack.path())); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(s, make([]byte, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			end(s)
+		}
+		began := time.Now()
+		await(t, "nothing is worked on", func() bool { return openRequests(a.peer.handler) == 0 })
+		if took := time.Since(began); took > writeTime/2 {
+			t.Errorf("%s: work ended after %s, with the time for a part of a reply", name, took)
+		}
+		nothingIsHeld(t, a)
+	}
+}
+
 func TestEveryLimitIsExplicit(t *testing.T) {
 	cfg := scaling().ToPartialLimitConfig()
 	for name, l := range map[string]interface{ IsDefault() bool }{
