@@ -59,7 +59,8 @@ func (p *Peer) Sync(ctx context.Context, from, corpusName string, progress func(
 //
 // Everything is verified before it is stored: key against peer ID, head
 // against key, records against head, documents against records. Documents that
-// are here are not fetched. The new head is accepted last, when all that it
+// are here are not fetched, and of a large one of which an older version is here only
+// what is new in it. The new head is accepted last, when all that it
 // lists is here and durable. What was stored goes into the search index after
 // that: until then it is durable, served to others and not found by searches,
 // which say so. On return, with an error too unless ctx has ended, it is found.
