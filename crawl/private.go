@@ -135,10 +135,10 @@ func (p *Private) begin(ctx context.Context, seeds []string, depth int, resume b
 }
 
 // headroom is how much garbage a crawl that ingests may leave, beside as much as
-// it holds, before it is collected. It holds 5 to 35 MB and makes 1 MB for each
-// page: collected whenever the heap has doubled, as is usual, that is every tenth
-// page, and took a third of its time.
-const headroom = 32 << 20
+// it holds, before it is collected. It holds 5 to 35 MB and makes a third of 1 MB for
+// each page: collected whenever the heap has doubled, as is usual, that is every
+// thirtieth page.
+const headroom = 16 << 20
 
 // Ingest crawls into Config.Store: it runs the crawler through the ingest
 // pipeline, and settles the pages that could not become documents, which the
