@@ -43,6 +43,19 @@ func (n *Node) indexStored(ctx context.Context) error {
 	return err
 }
 
+// CatchUp returns once everything that is stored is in the search index. A node
+// that lives for one query calls it first: what its indexer has begun beside a
+// query ends with the node and is lost. Begin is told how many documents wait,
+// where there are any.
+func (n *Node) CatchUp(ctx context.Context, begin func(pending int)) error {
+	pending, err := n.pending(ctx)
+	if err != nil || pending == 0 {
+		return explain(err)
+	}
+	begin(pending)
+	return explain(n.indexStored(ctx))
+}
+
 // pending counts the stored documents that searches do not find yet.
 func (n *Node) pending(ctx context.Context) (int, error) {
 	shared, err := n.shared.Pending(ctx)

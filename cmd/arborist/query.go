@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,9 @@ file as well, which arborist-verify checks.`,
 			}
 			req.Peers = req.Peers || len(req.Ask) > 0
 			return a.with(cmd.Context(), func(s api.Service) error {
+				if err := a.catchUp(cmd.Context(), s); err != nil {
+					return err
+				}
 				res, err := s.Query(cmd.Context(), req)
 				if err != nil {
 					return err
@@ -105,6 +109,26 @@ file as well, which arborist-verify checks.`,
 	f.StringArrayVar(&req.Ask, "ask", nil, "send it to this peer: an ID, a full multiaddr or a URL")
 	f.StringVar(&bundle, "bundle", "", "write the page's hits with their proofs to this file")
 	return cmd
+}
+
+// catchUp has what is stored indexed before a query of a node that ends with it:
+// nobody else will. What cannot be indexed, on a full disk for example, is not
+// found, as the answer then says.
+func (a *app) catchUp(ctx context.Context, s api.Service) error {
+	n, alone := s.(*daemon.Node)
+	if !alone {
+		return nil
+	}
+	err := n.CatchUp(ctx, func(pending int) {
+		a.note("bringing %s into the search index first: what stored them was cut short", plural(pending, "document"))
+	})
+	if ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		a.note("not all that is stored can be found: %v", err)
+	}
+	return nil
 }
 
 // absolute makes paths mean the same to a daemon that runs elsewhere.

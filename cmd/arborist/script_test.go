@@ -71,6 +71,7 @@ func TestCommandLine(t *testing.T) {
 			"zerohead": cmdZeroHead,
 			"sametext": cmdSameText,
 			"warm":     cmdWarm,
+			"cutoff":   cmdCutOff,
 		},
 	})
 }
