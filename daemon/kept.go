@@ -13,6 +13,7 @@ import (
 
 	"arborist/daemon/api"
 	"arborist/proof"
+	"arborist/shard"
 	"arborist/shard/corpus"
 )
 
@@ -127,7 +128,13 @@ func (n *Node) reconcileHeads(ctx context.Context) (problems []string, err error
 			problems = append(problems, fmt.Sprintf("corpus %s takes no documents: %s: %s", c.Name, e.Message, e.Hint))
 			continue
 		}
-		if err := n.shared.Corpora().Reconcile(ctx, c.Origin); err != nil {
+		err := n.shared.Corpora().Reconcile(ctx, c.Origin)
+		if errors.Is(err, corpus.ErrNotFound) || errors.Is(err, corpus.ErrCorrupt) {
+			// It was in the list: the file is damaged, or contradicts itself.
+			problems = append(problems, fmt.Sprintf("%s: corpus %s: %v: %s", filepath.Join(n.shared.Dir(), shard.CorporaName), c.Origin, err, mendDamaged))
+			continue
+		}
+		if err != nil {
 			problems = append(problems, keptProblem(n.home, c.Name, err))
 		}
 	}

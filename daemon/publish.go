@@ -11,6 +11,7 @@ import (
 	"arborist/daemon/api"
 	"arborist/peer"
 	"arborist/peer/target"
+	"arborist/shard"
 	"arborist/shard/corpus"
 )
 
@@ -23,6 +24,9 @@ func (n *Node) Publish(ctx context.Context, req api.PublishRequest, fn api.Progr
 		return res, err
 	}
 	res.To, res.Corpus = req.To, corpusInfo(info)
+	if info.Size == 0 && info.Seen > 0 {
+		return res, api.NewError(api.CodeInvalid, fmt.Errorf("publish %s: %s", info.Name, n.corpusProblem(info, "")), "")
+	}
 	if info.Size == 0 {
 		return res, api.NewError(api.CodeUsage, fmt.Errorf("publish %s: it has no documents yet", info.Name), "arborist add PATH --corpus "+info.Name)
 	}
@@ -50,6 +54,9 @@ func (n *Node) Publish(ctx context.Context, req api.PublishRequest, fn api.Progr
 	switch {
 	case errors.Is(err, corpus.ErrBehind):
 		return res, api.NewError(api.CodeInvalid, err, "bring them back: arborist peer sync FROM "+info.Origin+", with the folder or the web address of what was published")
+	case errors.Is(err, shard.ErrNotFound):
+		return res, api.NewError(api.CodeInvalid, fmt.Errorf("a document that the corpus lists is not stored, as after a repair that took it out: %w", err),
+			"see which: arborist check; bring it back: arborist check --heal --from FROM, or add its source again with arborist add; then publish again")
 	case errors.Is(err, corpus.ErrEquivocation):
 		return res, api.NewError(api.CodeInvalid, err, "its own key has signed two histories, and the evidence is kept: arborist status")
 	}

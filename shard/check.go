@@ -21,9 +21,16 @@ func (f *File) Check(ctx context.Context, report func(problem string)) (document
 }
 
 func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem string)) (documents int, err error) {
+	documents, _, err = f.inspectRows(ctx, subset, report)
+	return documents, err
+}
+
+// inspectRows is checkSome that also says whether pages of the file are damaged: SQLite
+// itself finds fault with them, or what stands on them cannot be read as what it is.
+func (f *File) inspectRows(ctx context.Context, subset Subset, report func(problem string)) (documents int, damaged bool, err error) {
 	if f.broken != nil {
 		report(fmt.Sprintf("%v; %s", f.Broken(), MendBroken))
-		return 0, nil
+		return 0, true, nil
 	}
 	how := reading
 	if f.foreign {
@@ -32,7 +39,7 @@ func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem
 	// A connection of its own: a check takes long, and searches have few.
 	db, err := connect(f.path, how)
 	if err != nil {
-		return 0, f.fail(err)
+		return 0, false, f.fail(err)
 	}
 	defer db.Close()
 	c := &checker{file: f, subset: subset, report: func(format string, args ...any) {
@@ -41,9 +48,9 @@ func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem
 	tx, err := db.BeginTx(ctx, nil)
 	if isUnreadable(damage(err)) {
 		c.report("it cannot be read: %v", err)
-		return 0, nil
+		return 0, true, nil
 	} else if err != nil {
-		return 0, f.fail(err)
+		return 0, false, f.fail(err)
 	}
 	defer tx.Rollback()
 	c.tx = tx
@@ -51,11 +58,12 @@ func (f *File) checkSome(ctx context.Context, subset Subset, report func(problem
 		// A damaged page makes one step fail; the others may still tell more.
 		if err := step(ctx); isUnreadable(damage(err)) {
 			c.report("%v", err)
+			c.damaged = true
 		} else if err != nil {
-			return c.hashed, f.fail(err)
+			return c.hashed, c.damaged, f.fail(err)
 		}
 	}
-	return c.hashed, nil
+	return c.hashed, c.damaged, nil
 }
 
 // Check is [File.Check] over the set, with [corpus.Store.Check] and a comparison
@@ -79,6 +87,8 @@ type checker struct {
 	subset Subset // whose text is read
 	report func(format string, args ...any)
 	hashed int
+
+	damaged bool // see [File.inspectRows]
 }
 
 // lines runs a query whose rows are problems of one text each.
@@ -101,8 +111,13 @@ func (c *checker) lines(ctx context.Context, format, query string, args ...any) 
 }
 
 func (c *checker) database(ctx context.Context) error {
+	report := c.report
+	c.report = func(format string, args ...any) {
+		c.damaged = true
+		report(format, args...)
+	}
 	err := c.lines(ctx, "database: %s", "PRAGMA integrity_check(100)")
-	if err != nil {
+	if c.report = report; err != nil {
 		return err
 	}
 	return c.lines(ctx, "foreign key: %s", `SELECT "table" || ' row ' || rowid || ' names a row of ' || parent || ' that is not there' FROM pragma_foreign_key_check LIMIT 100`)

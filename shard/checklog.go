@@ -109,7 +109,7 @@ func (c *logCheck) current(ctx context.Context) error {
 			p := placeOf(c.info.Origin, v.Location.URI)
 			if c.listed[p] != v.Root {
 				if unlisted[p] = true; len(unlisted) <= most {
-					c.report("document %s at %s is stored and not listed; add it again, or withdraw it again if that was cut short", v.Root, v.Location.URI)
+					c.report("document %s at %s is stored and not listed; add it again, or withdraw it again if that was cut short: arborist add PATH, arborist withdraw URI", v.Root, v.Location.URI)
 				}
 			} else {
 				delete(c.listed, p)
@@ -119,7 +119,7 @@ func (c *logCheck) current(ctx context.Context) error {
 	if more := len(unlisted) - most; more > 0 && most > 0 {
 		c.report("%d more documents are stored and not listed", more)
 	} else if more > 0 {
-		c.report("%d documents are stored and not listed: it lacks %d records that its key has signed", more, c.info.Seen-c.info.Size)
+		c.report("%d documents are stored and not listed: it lacks %d records that its key has signed; bring them back: arborist peer sync FROM %s", more, c.info.Seen-c.info.Size, c.info.Origin)
 	}
 	// What is left is listed and not current. Where it is not stored, that has
 	// been said; and it may have given way to the document reported above.

@@ -39,6 +39,9 @@ func (s *Shared) repairPlaces(ctx context.Context, r Repair) error {
 				return err
 			}
 		}
+		if back == 0 {
+			continue
+		}
 		r.Did(fmt.Sprintf("corpus %s: %d documents that it lists get their places back, %d of them are current", info.Origin, back, current))
 	}
 	return nil

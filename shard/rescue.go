@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -184,16 +185,16 @@ func (r *rescue) readOrigins() error {
 	}, r.skipped("origins"))
 }
 
-const rescueLocationSQL = `SELECT id, document, origin, seq, current, superseded_by, uri, title, source, fetched_at, content_type,
+const rescueLocationSQL = `SELECT id, document, origin, place, seq, current, superseded_by, uri, title, source, fetched_at, content_type,
 	extractor, status, etag, modified FROM locations WHERE id > ? ORDER BY id LIMIT 1`
 
 func (r *rescue) locations() error {
 	return walk(func(after int64, look bool) (id int64, err error) {
 		var doc, origin, seq, fetched int64
 		var current bool
-		var by []byte
+		var by, at []byte
 		var l document.Location
-		err = r.from.QueryRowContext(background, rescueLocationSQL, after).Scan(&id, &doc, &origin, &seq, &current, &by,
+		err = r.from.QueryRowContext(background, rescueLocationSQL, after).Scan(&id, &doc, &origin, &at, &seq, &current, &by,
 			&l.URI, &l.Title, &l.Source, &fetched, &l.ContentType, &l.Extractor, &l.Status, &l.ETag, &l.Modified)
 		if err != nil || look {
 			return id, err
@@ -208,16 +209,19 @@ func (r *rescue) locations() error {
 			lost.Locations = append(lost.Locations, l)
 			return id, nil
 		}
-		at, stored := r.ids[doc]
+		to, stored := r.ids[doc]
+		p := placeOf(name, l.URI)
 		switch err := checkLocation(l); {
 		case !stored:
 			r.report("location %.200q is of a document that is not there, and left out", l.URI)
 		case !known:
 			r.report("location %.200q is of a corpus whose name is lost, and left out", l.URI)
+		case !bytes.Equal(at, p[:]):
+			r.report("location %.200q is not what stood there, and left out", l.URI)
 		case err != nil || by != nil && len(by) != len(document.Root{}) || seq < 1:
 			r.report("location %.200q cannot be, and is left out", l.URI)
 		default:
-			return id, r.location(id, at, seq, current, by, l)
+			return id, r.location(id, to, seq, current, by, l)
 		}
 		return id, nil
 	}, r.skipped("locations"))
