@@ -82,7 +82,8 @@ func (p *Publisher) put(ctx context.Context, entries []document.Entry, store fun
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.shared.corpora.Append(ctx, p.origin, p.signer, records, p.old...); err != nil {
+	// What is stored is listed, whoever stops the call meanwhile.
+	if _, err := p.shared.corpora.Append(context.WithoutCancel(ctx), p.origin, p.signer, records, p.old...); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return outcomes, nil

@@ -300,7 +300,9 @@ func (s *Shared) put(ctx context.Context, entries []Arrival, when indexing) ([]d
 	defer release()
 	s.gate.enter()
 	defer s.gate.leave()
-	return put(ctx, s.files, entries, when)
+	// What has begun is ended: of one cut in half, some files would have their
+	// part, and no log would list it.
+	return put(context.WithoutCancel(ctx), s.files, entries, when)
 }
 
 // Document is [File.Document] over the set.
