@@ -47,14 +47,22 @@ func asker(t testing.TB, n *Node, path string, guest int) func() {
 func TestThePrivateStoreCostsNoReplyAnything(t *testing.T) {
 	tw := newTwins(t)
 	for i, path := range ofPrivate(t, tw) {
-		const runs = 25 // fewer than the searches of a full bucket
-		full := testing.AllocsPerRun(runs, asker(t, tw.full, path, i))
-		empty := testing.AllocsPerRun(runs, asker(t, tw.empty, path, i))
-		// Another goroutine of a node may have allocated meanwhile.
-		if most := empty/50 + 1; empty == 0 || full-empty > most || empty-full > most {
+		full, empty := leastAllocs(asker(t, tw.full, path, i)), leastAllocs(asker(t, tw.empty, path, i))
+		// A look into another store is far more than this.
+		if most := empty/20 + 1; empty == 0 || full-empty > most || empty-full > most {
 			t.Errorf("%s allocates %.0f times with private documents, %.0f times without", path, full, empty)
 		}
 	}
+}
+
+// leastAllocs returns how often a call allocates, at least: other goroutines of a
+// node allocate meanwhile, and under the race detector pools forget at random.
+func leastAllocs(ask func()) float64 {
+	least := testing.AllocsPerRun(1, ask)
+	for range 11 { // two calls each, fewer than the searches of a full bucket
+		least = min(least, testing.AllocsPerRun(1, ask))
+	}
+	return least
 }
 
 // BenchmarkPrivateAndNowhere compares the processor time of a node for questions
