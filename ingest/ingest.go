@@ -79,7 +79,7 @@ type Config struct {
 	Batch       int           // most entries of one Store; 0: 1000
 	BatchBytes  int64         // text bytes after which a batch is stored; 0: 8 MiB
 	BatchWait   time.Duration // longest time that an extracted document waits for its batch to fill; 0: 250 ms
-	IndexBytes  int64         // text bytes stored after which they are indexed; 0: 64 MiB
+	IndexBytes  int64         // text bytes stored after which they are indexed; 0: 96 MiB
 	IndexWait   time.Duration // longest time that a stored document waits to be indexed; 0: 5 s
 	MaxFailures int           // failures kept in the report, more are only counted; 0: 1000
 	Extract     ExtractFunc   // nil: extract.Extract
@@ -93,7 +93,7 @@ func (c Config) withDefaults() Config {
 	c.Batch = orDefault(c.Batch, 1000)
 	c.BatchBytes = orDefault(c.BatchBytes, 8<<20)
 	c.BatchWait = orDefault(c.BatchWait, 250*time.Millisecond)
-	c.IndexBytes = orDefault(c.IndexBytes, 64<<20)
+	c.IndexBytes = orDefault(c.IndexBytes, 96<<20)
 	c.IndexWait = orDefault(c.IndexWait, 5*time.Second)
 	c.MaxFailures = orDefault(c.MaxFailures, 1000)
 	if c.Extract == nil {
