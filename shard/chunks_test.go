@@ -26,16 +26,7 @@ func longDocument(t *testing.T, seed string) *document.Document {
 }
 
 func TestChunksAreThoseOfTheDocument(t *testing.T) {
-	dir := t.TempDir()
-	if err := CreateShared(dir, 1); err != nil {
-		t.Fatal(err)
-	}
-	s, err := OpenShared(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	ctx := t.Context()
+	s, ctx := newShared(t, 1), t.Context()
 	first, d := longDocument(t, "another"), longDocument(t, "this")
 	for i, d := range []*document.Document{first, d} {
 		if _, err := s.Put(ctx, []document.Entry{{Document: d, Location: document.Location{URI: fmt.Sprint("doc:/", i)}}}); err != nil {
