@@ -148,7 +148,7 @@ func (a *applier) change(c change) error {
 		return err
 	}
 	if !fresh {
-		if err := a.setVisible(c.entry.Document.Root(), true); err != nil {
+		if err := a.setVisible(c.entry.Document.Root(), true, c.entry.Document); err != nil {
 			return err
 		}
 	}
@@ -193,20 +193,7 @@ func (a *applier) storeNew(d *document.Document, came [][]byte) (words int64, er
 	if err != nil {
 		return 0, err
 	}
-	hash := a.file.proven.hash(h.Root)
-	err = a.codec.frames(d, came, func(first int, data []byte) error {
-		hash.add(int64(first), data)
-		return a.exec("INSERT INTO texts (id, data) VALUES (?, ?)", id+int64(first), data)
-	})
-	if err != nil {
-		return 0, err
-	}
-	a.file.proven.keep(hash) // which is true whatever becomes of the transaction
-	hashes, err := hashesOf(d)
-	if err != nil {
-		return 0, err
-	}
-	if err := a.exec("INSERT INTO leaves (document, hashes, nodes) VALUES (?, ?, ?)", id, hashes.leaves, hashes.nodes); err != nil {
+	if err := a.storeText(id, d, came); err != nil {
 		return 0, err
 	}
 	a.next += int64(d.Chunks())
@@ -214,6 +201,35 @@ func (a *applier) storeNew(d *document.Document, came [][]byte) (words int64, er
 	a.state.chunks += int64(h.Chunks)
 	a.state.bytes += int64(h.Bytes)
 	return words, nil
+}
+
+// storeText writes the text of a document and the hashes of its leaves.
+func (a *applier) storeText(id int64, d *document.Document, came [][]byte) error {
+	hash := a.file.proven.hash(d.Root())
+	err := a.codec.frames(d, came, func(first int, data []byte) error {
+		hash.add(int64(first), data)
+		return a.exec("INSERT INTO texts (id, data) VALUES (?, ?)", id+int64(first), data)
+	})
+	if err != nil {
+		return err
+	}
+	a.file.proven.keep(hash) // which is true whatever becomes of the transaction
+	hashes, err := hashesOf(d)
+	if err != nil {
+		return err
+	}
+	return a.exec("INSERT INTO leaves (document, hashes, nodes) VALUES (?, ?, ?)", id, hashes.leaves, hashes.nodes)
+}
+
+// replaceText puts the text of a document in the place of a damaged one.
+func (a *applier) replaceText(row docRow, d *document.Document) error {
+	if err := a.exec("DELETE FROM texts WHERE id >= ? AND id < ?", row.id, row.end()); err != nil {
+		return err
+	}
+	if err := a.exec("DELETE FROM leaves WHERE document = ?", row.id); err != nil {
+		return err
+	}
+	return a.storeText(row.id, d, nil)
 }
 
 // retire ends a version's time as current and takes its document out of the
@@ -226,12 +242,14 @@ func (a *applier) retire(r retirement) error {
 	if err := a.exec("UPDATE locations SET current = 0, superseded_by = ? WHERE id = ? AND current = 1", by, r.row); err != nil {
 		return err
 	}
-	return a.setVisible(r.root, false)
+	return a.setVisible(r.root, false, nil)
 }
 
 // setVisible brings a document into the search, or out of it where no location
-// of it is current. A pending one gets there, or not, when it is indexed.
-func (a *applier) setVisible(root document.Root, visible bool) error {
+// of it is current. A pending one gets there, or not, when it is indexed. Where its
+// text is damaged, d, if not nil, takes its place; otherwise it counts as the index
+// has it, since an old version must not keep a new one out.
+func (a *applier) setVisible(root document.Root, visible bool, d *document.Document) error {
 	var words int64
 	var current bool
 	row, err := scanDoc(a.tx.QueryRowContext(background, "SELECT "+docColumns+", words, "+
@@ -239,10 +257,27 @@ func (a *applier) setVisible(root document.Root, visible bool) error {
 	if err != nil || row.visible == visible || current != visible || row.id >= a.indexed {
 		return err
 	}
-	if err := a.readStored(row); err != nil {
+	err = damage(a.readStored(row))
+	switch {
+	case err == nil:
+		return a.setVisibleAs(row, &a.text, words, visible)
+	case !isCorrupt(err):
+		return err
+	case d != nil && d.Header() == row.header:
+		if err := a.replaceText(row, d); err != nil {
+			return err
+		}
+	default:
+		a.file.meet(err)
+	}
+	end := min(row.end(), a.indexed) // unless its number of chunks is what is damaged
+	if err := a.tx.QueryRowContext(background, "SELECT coalesce(min(id), ?2) FROM documents WHERE id > ?1 AND id < ?2", row.id, end).Scan(&end); err != nil {
 		return err
 	}
-	return a.setVisibleAs(row, &a.text, words, visible)
+	if err := a.index.countIndexed(row.id, end, visible); err != nil {
+		return err
+	}
+	return a.turn(row, words, visible)
 }
 
 // readStored reads the text of a document and verifies it, unless what lies there
@@ -265,6 +300,11 @@ func (a *applier) setVisibleAs(row docRow, d chunked, words int64, visible bool)
 	if err := a.index.count(d, visible); err != nil {
 		return err
 	}
+	return a.turn(row, words, visible)
+}
+
+// turn notes that a document that was counted is visible, or is no more.
+func (a *applier) turn(row docRow, words int64, visible bool) error {
 	sign := int64(-1)
 	if visible {
 		sign = 1

@@ -185,12 +185,17 @@ func (x *indexer) add(id int64, d chunked) (total int64, err error) {
 	return total, nil
 }
 
+// signOf is the number of the counts that take chunks out, or back in.
+func signOf(in bool) int {
+	if in {
+		return 1
+	}
+	return 0
+}
+
 // count takes the chunks of a document out of what the index counts, or back in.
 func (x *indexer) count(d chunked, in bool) error {
-	sign := 0
-	if in {
-		sign = 1
-	}
+	sign := signOf(in)
 	b := &x.counts[sign]
 	for i := range d.Chunks() {
 		x.numbers = x.numbers[:0]
@@ -200,6 +205,38 @@ func (x *indexer) count(d chunked, in bool) error {
 			if err := x.flushCounts(sign); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// countedAtOnce is how many chunks countIndexed holds the words of.
+const countedAtOnce = 8192
+
+// countIndexed is count for chunks whose text is damaged: of their words it takes
+// those that the index has, all of which it reads for that.
+func (x *indexer) countIndexed(first, end int64, in bool) error {
+	opened, err := openInverted(background, x.tx, postingsOf(background, x.tx), nil)
+	if err != nil {
+		return err
+	}
+	sign := signOf(in)
+	b := &x.counts[sign]
+	for ; first < end; first += countedAtOnce {
+		if err := x.flushCounts(sign); err != nil {
+			return err
+		}
+		chunks := make(map[int64][]uint32)
+		err := opened.reader.Each(background, func(term []byte, chunk int64, _ uint32) {
+			if chunk >= first && chunk < min(end, first+countedAtOnce) {
+				chunks[chunk] = append(chunks[chunk], b.Number(term))
+			}
+		})
+		if err != nil {
+			return damagedIndex(err)
+		}
+		for _, numbers := range chunks {
+			b.Add(numbers)
 		}
 	}
 	return nil

@@ -309,7 +309,7 @@ func (b *putBack) store(i int, tx *sql.Tx) error {
 	for root := range ids {
 		// Each of them changes nothing where it does not apply.
 		for _, visible := range []bool{true, false} {
-			if err := a.setVisible(root, visible); err != nil {
+			if err := a.setVisible(root, visible, b.docs[root]); err != nil {
 				return err
 			}
 		}

@@ -276,7 +276,7 @@ func (r *rescue) settle() error {
 		return err
 	}
 	for _, root := range hidden {
-		if err := r.a.setVisible(root, false); err != nil {
+		if err := r.a.setVisible(root, false, nil); err != nil {
 			return fmt.Errorf("hide %s: %w", root, err)
 		}
 	}

@@ -298,7 +298,7 @@ func (h *halving) visibility(ctx context.Context, touched [2]map[document.Root]b
 		return h.write(ctx, i, func(a *applier) error {
 			for root := range touched[i] {
 				// Each of them changes nothing where it does not apply.
-				if err := errors.Join(a.setVisible(root, true), a.setVisible(root, false)); err != nil {
+				if err := errors.Join(a.setVisible(root, true, nil), a.setVisible(root, false, nil)); err != nil {
 					return err
 				}
 				if err := ctx.Err(); err != nil {
