@@ -39,8 +39,11 @@ func (b *builder) doctype() {
 		b.quirks = name != "html"
 		return
 	}
+	if b.odd = len(b.tokens.Data) > maxDoctype; b.odd {
+		return
+	}
 	doc, err := html.Parse(strings.NewReader("<!DOCTYPE" + b.part(b.tokens.Data) + "><p><table>"))
-	if err != nil || len(b.tokens.Data) > maxDoctype || doc.FirstChild.Type != html.DoctypeNode {
+	if err != nil || doc.FirstChild.Type != html.DoctypeNode {
 		b.odd = true
 		return
 	}

@@ -113,10 +113,7 @@ func (b *builder) readName() {
 	}
 	b.odd = b.odd || max(b.starts, b.ends) > b.most
 	b.name = b.lower(b.tokens.Data)
-	if b.tag = atom.Lookup(b.tokens.Data); b.tag == 0 {
-		b.tag = atom.Lookup([]byte(b.name))
-	}
-	if b.tag != 0 {
+	if b.tag = atom.Lookup([]byte(b.name)); b.tag != 0 {
 		b.name = b.tag.String()
 	}
 }

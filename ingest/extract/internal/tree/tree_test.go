@@ -72,7 +72,7 @@ func plainPages() []string {
 		"<table><caption>a</caption><colgroup><col></colgroup><thead><tr><th>b<th>c</thead><tbody><tr><td>d</td></tr></tbody></table>",
 		"<table> <tr> <td>a<table><tr><td>b</table>c<td>d </table>e", "<table><col><col><tr><td></table>", "<table><td>a<tr><td>b<tbody><tr><td>c</table>", "<table><caption>a<table><tr><td>b</table>c</caption><tr><td>d</table>",
 		"<form action=x><p>a<input><button>b</button></form><form></form>", "<div><form></div>a</form>b", "<form><form>a</form>",
-		"<foo-bar><baz>x</baz></foo-bar>", "<img/><br/><div/>x", "<b b=2 a=1 B=3>x</b>", "<em><em><em><em>a</em></em></em></em>", "a<!-- &amp; --!>b<!--->c<!---->d",
+		"<foo-bar><baz>x</baz></foo-bar>", "<foreignObject>x</foreignObject>", "<img/><br/><div/>x", "<b b=2 a=1 B=3>x</b>", "<em><em><em><em>a</em></em></em></em>", "a<!-- &amp; --!>b<!--->c<!---->d",
 		"<dialog><search>a</dialog></search>", "a\rb\r\nc", "a&#13;b&nbsp;&notit;&amp", "<p>a<hr>b", "<button><p>a</button>b", "<a><div>x</div></a>", "<table><tr><td><a>b</a></table>",
 	}
 }
