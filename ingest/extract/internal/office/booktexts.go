@@ -94,7 +94,7 @@ func readTexts(parts []record) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, text)
+		texts = append(texts, oneLine(clean(text))) // as rows write it, once for all cells that name it
 		total += len(text)
 	}
 	if uint32(len(texts)) < said {

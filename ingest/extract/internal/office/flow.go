@@ -2,8 +2,13 @@ package office
 
 import (
 	"encoding/xml"
+	"fmt"
 	"strings"
 )
+
+// maxNested is how deep paragraphs, or tables, may lie in each other. The text of
+// a table is copied into each one around it.
+const maxNested = 64
 
 // A flow writes running text: paragraphs and tables of WordprocessingML and
 // DrawingML, which have the same names for them.
@@ -11,10 +16,10 @@ type flow struct {
 	out    *markdown
 	styles map[string]int // level of a heading by the style's ID
 
-	skip   int         // elements open inside one that is left out, itself included
-	text   bool        // inside an element that holds characters
-	paras  []paragraph // open ones: a text box lies inside a paragraph
-	tables []table     // open ones
+	skip   int          // elements open inside one that is left out, itself included
+	text   bool         // inside an element that holds characters
+	paras  []*paragraph // open ones: a text box lies inside a paragraph
+	tables []*table     // open ones
 
 	title bool // inside the title of a slide
 }
@@ -50,7 +55,7 @@ func (f *flow) token(t xml.Token) error {
 			f.skip++
 			return nil
 		}
-		f.start(t)
+		return f.start(t)
 	case xml.EndElement:
 		if f.skip > 0 {
 			f.skip--
@@ -65,25 +70,28 @@ func (f *flow) token(t xml.Token) error {
 	return nil
 }
 
-func (f *flow) top() *paragraph { return &f.paras[len(f.paras)-1] }
+func (f *flow) top() *paragraph { return f.paras[len(f.paras)-1] }
 
-func (f *flow) start(s xml.StartElement) {
+func (f *flow) start(s xml.StartElement) error {
 	switch s.Name.Local {
 	case "p":
-		f.paras = append(f.paras, paragraph{})
+		f.paras = append(f.paras, &paragraph{})
 		if f.title {
 			f.top().level = 2
 		}
 	case "tbl":
-		f.tables = append(f.tables, table{})
+		f.tables = append(f.tables, &table{})
 	case "sp":
 		f.title = false
 	case "ph":
 		kind := attribute(s, "type")
 		f.title = kind == "title" || kind == "ctrTitle"
 	}
+	if max(len(f.paras), len(f.tables)) > maxNested {
+		return fmt.Errorf("%w: over %d paragraphs or tables in each other", ErrFormat, maxNested)
+	}
 	if len(f.paras) == 0 {
-		return
+		return nil
 	}
 	switch p := f.top(); s.Name.Local {
 	case "t":
@@ -103,6 +111,7 @@ func (f *flow) start(s xml.StartElement) {
 	case "noBreakHyphen":
 		p.text.WriteByte('-')
 	}
+	return nil
 }
 
 func (f *flow) end(name string) error {
@@ -115,7 +124,7 @@ func (f *flow) end(name string) error {
 		return f.endParagraph()
 	case len(f.tables) == 0:
 	case name == "tc":
-		t := &f.tables[len(f.tables)-1]
+		t := f.tables[len(f.tables)-1]
 		t.row = append(t.row, t.cell.String())
 		t.cell.Reset()
 	case name == "tr":
@@ -135,7 +144,7 @@ func (f *flow) endParagraph() error {
 	f.paras = f.paras[:len(f.paras)-1]
 	switch {
 	case len(f.tables) > 0:
-		t := &f.tables[len(f.tables)-1]
+		t := f.tables[len(f.tables)-1]
 		t.cell.WriteString(text + " ")
 		return nil
 	case item && level == 0:
@@ -146,7 +155,7 @@ func (f *flow) endParagraph() error {
 
 // endRow writes a row. That of a table inside a cell is text of the cell.
 func (f *flow) endRow() error {
-	t := &f.tables[len(f.tables)-1]
+	t := f.tables[len(f.tables)-1]
 	row := t.row
 	t.row = nil
 	if outer := len(f.tables) - 2; outer >= 0 {

@@ -27,8 +27,10 @@ import (
 	"arborist/ingest/extract/internal/office/cfb"
 )
 
-// maxText is how much text is made of a file, in bytes.
-const maxText = 8 << 20
+const (
+	maxText  = 8 << 20 // bytes of text that are made of a file
+	maxTitle = 4096    // bytes, after which no more is added to a title
+)
 
 var (
 	// ErrFormat: it is no file of an office program, or a damaged one.

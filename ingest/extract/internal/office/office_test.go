@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"arborist/internal/arbtest/ole"
 	"arborist/internal/arbtest/ooxml"
 )
 
@@ -77,6 +78,50 @@ func TestSlidesComeInTheirOrder(t *testing.T) {
 	}
 }
 
+// A text box and a table lie in what has text of its own around them.
+func TestTextAroundABoxOrTableIsKept(t *testing.T) {
+	box := `<w:p><w:r><w:t>before </w:t></w:r><w:r><w:txbxContent>` + para("box") + `</w:txbxContent><w:t>and after</w:t></w:r></w:p>`
+	table := "<w:tbl><w:tr><w:tc>" + para("outer") + "<w:tbl><w:tr><w:tc>" + para("inner") + "</w:tc></w:tr></w:tbl>" + para("again") + "</w:tc></w:tr></w:tbl>"
+	d := read(t, ooxml.Docx(box+table, nil))
+	if want := "box\n\nbefore and after\n\n| outer inner again |\n|---|"; string(d.Markdown) != want {
+		t.Errorf("got %q, want %q", d.Markdown, want)
+	}
+}
+
+func TestHostileXMLTakesLittleMemory(t *testing.T) {
+	titled := ooxml.File("x.xml", "<document/>", map[string]string{
+		"_rels/.rels": ooxml.Relations("1", "officeDocument", "x.xml", "2", "core-properties", "core.xml"),
+		"core.xml":    "<title>" + strings.Repeat("title<!-- -->", 100_000) + "</title>",
+	})
+	refuse(t, map[string]hostile{
+		"paragraphs in each other": {ooxml.Docx(strings.Repeat("<p>", 1_000_000), nil), ErrFormat},
+		"tables in each other":     {ooxml.Docx(strings.Repeat("<tbl>", 1_000_000), nil), ErrFormat},
+		"text in many tables": {ooxml.Docx(strings.Repeat("<tbl><tr><tc>", 1000)+para(strings.Repeat("text ", 100_000))+strings.Repeat("</tc></tr></tbl>", 1000), nil),
+			ErrFormat},
+		"a title in many pieces": {titled, nil},
+	})
+	if d := read(t, titled); len(d.Title) > 2*maxTitle {
+		t.Errorf("a title of %d bytes", len(d.Title))
+	}
+}
+
+// A text that is white space would cost its length in each cell that names it,
+// and no limit of what is written would end that.
+func TestTextsOfCellsAreCleanedOnce(t *testing.T) {
+	file := ooxml.Zip(map[string]string{"t.xml": "<sst><si><t> a\n b" + strings.Repeat(" ", 1000) + "</t></si></sst>"})
+	p, err := open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := p.sharedStrings("t.xml")
+	old, oldErr := readTexts([]record{ole.Join(ole.U32(1, 1), ole.Narrow(" a\n b"+strings.Repeat(" ", 1000)))})
+	for _, texts := range [][]string{shared, old} {
+		if err != nil || oldErr != nil || len(texts) != 1 || texts[0] != "a b" {
+			t.Errorf("%q, %v, %v", texts, err, oldErr)
+		}
+	}
+}
+
 func TestHostileFilesAreRefused(t *testing.T) {
 	many := map[string]string{}
 	for i := range maxParts + 1 {
@@ -115,6 +160,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		"a negative text":            {sheet(`<row><c t="s"><v>-1</v></c></row>`, "<si><t>0</t></si>"), ErrFormat},
 		"too many parts":             {ooxml.Zip(many), ErrTooLarge},
 		"a bomb of XML":              {ooxml.Docx("<!--"+strings.Repeat(" ", maxXML)+"-->", nil), ErrTooLarge},
+		"a bomb of attributes":       {ooxml.Docx("<x"+strings.Repeat(` a=""`, maxToken/4)+"/>", nil), ErrTooLarge},
 		"a bomb of text":             {ooxml.Docx(para(strings.Repeat("text ", maxText/5+1)), nil), ErrTooLarge},
 		"a bomb of rows":             {sheet(strings.Repeat(`<row><c t="s"><v>0</v></c></row>`, 10_000), long), ErrTooLarge},
 		"a bomb of cells":            {sheet("<row>"+strings.Repeat(`<c t="s"><v>0</v></c>`, 100_000)+"</row>", long), ErrTooLarge},
@@ -140,6 +186,7 @@ var word = regexp.MustCompile(`[\p{L}\p{N}]+`)
 
 func FuzzRead(f *testing.F) {
 	f.Add("word/document.xml", "<document><p><r><t>a</t></r></p></document>")
+	f.Add("word/document.xml", "<document><p><t>a</t><p><t>b</t></p><t>c</t></p><tbl><tc><p><t>a</t></p><tbl><tr><tc/></tr></tbl></tc></tbl></document>")
 	f.Add("xl/workbook.xml", `<workbook><sheets><sheet name="S" r:id="a"/></sheets></workbook>`)
 	f.Add("p.xml", `<presentation><sldId r:id="a"/></presentation>`)
 	f.Fuzz(func(t *testing.T, name, main string) {

@@ -18,6 +18,7 @@ const (
 
 	maxParts = 10_000
 	maxXML   = 32 << 20 // bytes, of all parts that are read
+	maxToken = 4 << 20  // bytes of a tag, or of text between two: five of a tag may take fifty in memory
 )
 
 // readOpenXML reads an Office Open XML file (ECMA-376): a zip file whose parts
@@ -99,6 +100,9 @@ var errStop = errors.New("enough was read")
 // each hands on the tokens of a part of XML, start and end tags in pairs as they
 // stand. An [errStop] of f ends it without an error.
 func (p *container) each(part string, f func(xml.Token) error) error {
+	if p.ctx.Err() != nil {
+		return context.Cause(p.ctx) // a file may name an empty part a million times
+	}
 	file := p.parts[part]
 	if file == nil {
 		return fmt.Errorf("%w: it has no part %.100q", ErrFormat, part)
@@ -108,15 +112,17 @@ func (p *container) each(part string, f func(xml.Token) error) error {
 		return fmt.Errorf("%w: %.100q: %w", ErrFormat, part, err)
 	}
 	defer r.Close()
-	limited := &io.LimitedReader{R: r, N: p.left + 1}
+	limited := &io.LimitedReader{R: r}
 	d := xml.NewDecoder(limited)
 	for n := 1; ; n++ {
+		most := min(p.left, maxToken) + 1
+		limited.N = most
 		t, err := d.RawToken()
+		p.left -= most - limited.N
 		switch {
 		case limited.N <= 0:
-			return fmt.Errorf("%w: over %d bytes of XML", ErrTooLarge, maxXML)
+			return fmt.Errorf("%w: over %d bytes of XML, or over %d from a tag to the next", ErrTooLarge, maxXML, maxToken)
 		case err == io.EOF:
-			p.left = limited.N - 1
 			return nil
 		case err != nil:
 			return fmt.Errorf("%w: %.100q: %w", ErrFormat, part, err)
@@ -125,7 +131,6 @@ func (p *container) each(part string, f func(xml.Token) error) error {
 			return context.Cause(p.ctx)
 		}
 		if err := f(t); err == errStop {
-			p.left = limited.N - 1
 			return nil
 		} else if err != nil {
 			return err
@@ -146,25 +151,26 @@ func (p *container) rootElement(part string) (name string, err error) {
 }
 
 // title reads the title in a file's properties, if it has such a part.
-func (p *container) title(part string) (title string, err error) {
+func (p *container) title(part string) (string, error) {
 	if p.parts[part] == nil {
 		return "", nil
 	}
 	inside := false
-	err = p.each(part, func(t xml.Token) error {
+	var title strings.Builder
+	err := p.each(part, func(t xml.Token) error {
 		switch t := t.(type) {
 		case xml.StartElement:
 			inside = t.Name.Local == "title"
 		case xml.EndElement:
 			inside = false
 		case xml.CharData:
-			if inside {
-				title += string(t)
+			if inside && title.Len() < maxTitle {
+				title.Write(t)
 			}
 		}
 		return nil
 	})
-	return oneLine(title), err
+	return oneLine(title.String()), err
 }
 
 // relations are the parts that a part leads to.

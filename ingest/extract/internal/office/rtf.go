@@ -13,7 +13,6 @@ const rtfMagic = `{\rtf`
 const (
 	maxGroups    = 1000   // in each other
 	maxRTFTable  = 10_000 // fonts, or styles
-	maxRTFTitle  = 4096   // bytes
 	maxRTFWord   = 32     // letters of a control word
 	maxRTFDigits = 10
 )

@@ -290,11 +290,11 @@ func (r *rtfReader) write(text string) error {
 			return r.flow.add(text)
 		}
 	case toStyles:
-		if r.name.Len() < maxRTFTitle {
+		if r.name.Len() < maxTitle {
 			r.name.WriteString(text)
 		}
 	case toTitle:
-		if r.title.Len() < maxRTFTitle {
+		if r.title.Len() < maxTitle {
 			r.title.WriteString(text)
 		}
 	}

@@ -43,7 +43,7 @@ func (p *container) sharedStrings(part string) (texts []string, err error) {
 	err = p.each(part, func(t xml.Token) error {
 		text.token(t)
 		if end, ok := t.(xml.EndElement); ok && end.Name.Local == "si" {
-			texts = append(texts, text.take())
+			texts = append(texts, oneLine(clean(text.take()))) // as rows write it, once for all cells that name it
 		}
 		return nil
 	})
