@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"unicode/utf16"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // A piece is a run of a document's characters that lie side by side in the file.
@@ -76,7 +78,7 @@ func (w *wordFile) each(from, to int64, f func(r rune, at int64) error) error {
 			at := p.offset + (c-p.start)*p.width
 			r := rune(w.main.u16(int(at)))
 			if p.width == 1 {
-				r = ansi(w.main[at])
+				r = charmap.Windows1252.DecodeByte(w.main[at]) // FcCompressed: Latin-1, but for what Windows has in 0x80 to 0x9f
 			}
 			if utf16.IsSurrogate(r) {
 				if high == 0 && r < 0xdc00 {
@@ -92,13 +94,4 @@ func (w *wordFile) each(from, to int64, f func(r rune, at int64) error) error {
 		}
 	}
 	return nil
-}
-
-// ansi gives the character of a compressed piece's byte ([MS-DOC], section
-// FcCompressed): Latin-1, but for what Windows has in 0x80 to 0x9f.
-func ansi(b byte) rune {
-	if b < 0x80 || b > 0x9f {
-		return rune(b)
-	}
-	return []rune(decode(codePageANSI, []byte{b}))[0]
 }
