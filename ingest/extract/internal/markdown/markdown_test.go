@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -83,9 +84,20 @@ func TestTablesThatAreMostlyPaddingBecomeBlocks(t *testing.T) {
 		"sparse":   "<table><tr>" + strings.Repeat("<td>a", 300) + strings.Repeat("<tr><td>a", 300) + "</table>",
 		"colspans": "<table>" + strings.Repeat("<tr>"+strings.Repeat("<td colspan=100>a", 5), 100) + "</table>",
 		"rowspans": "<table>" + strings.Repeat("<tr><td rowspan=100>a<td>b", 250) + "</table>",
+		"wide":     "<table><tr>" + strings.Repeat("<td colspan=100>a", 10_000) + "</table>",
 	} {
-		if got, err := render(t, page, Options{}); err != nil || strings.Contains(got, "|") {
+		doc, err := html.Parse(strings.NewReader(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := Render(doc, Options{})
+		if runtime.ReadMemStats(&after); err != nil || strings.Contains(string(got), "|") {
 			t.Errorf("%s: still a table, %v", name, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
+			t.Errorf("%s: took %d MB to find out that it is none", name, used>>20)
 		}
 	}
 	got, err := render(t, "<table>"+strings.Repeat("<tr>"+strings.Repeat("<td>a", 20), 500)+"</table>", Options{})

@@ -120,7 +120,7 @@ func (g *grid) add(n *html.Node, in part) bool {
 // cells gives the cells of each row, with nil for those that a span takes, and
 // the number of columns: 0 where there are too many cells.
 func (g *grid) cells() (rows [][]*html.Node, columns int) {
-	var taken []int // rows that a cell above still takes, by column
+	var taken []int // rows that a cell above still takes, by column, of all columns that there are
 	for _, row := range g.rows {
 		var cells []*html.Node
 		skip := func() {
@@ -144,14 +144,14 @@ func (g *grid) cells() (rows [][]*html.Node, columns int) {
 					cells[len(cells)-1] = nil
 				}
 			}
+			if len(taken)*len(g.rows) > maxCells {
+				return nil, 0
+			}
 		}
 		skip()
 		rows = append(rows, cells)
-		if columns = max(columns, len(cells)); columns*len(g.rows) > maxCells {
-			return nil, 0
-		}
 	}
-	return rows, columns
+	return rows, len(taken)
 }
 
 // hasHeader reports whether the first row is a header.
