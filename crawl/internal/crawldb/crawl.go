@@ -224,10 +224,15 @@ func scanEntry(scan func(...any) error, more ...any) (e frontier.Entry, err erro
 // Settle notes outcomes in one transaction. An entry that is settled already
 // stays as it is, and so do its links.
 func (c *Crawl) Settle(ctx context.Context, outcomes []frontier.Outcome) error {
+	var added []frontier.Link
 	err := c.db.file.Write(ctx, func(tx *sql.Tx) error {
 		for _, o := range outcomes {
-			if err := c.settle(tx, o); err != nil {
+			settled, err := c.settle(tx, o)
+			if err != nil {
 				return err
+			}
+			if settled {
+				added = append(added, o.Links...)
 			}
 		}
 		return nil
@@ -236,41 +241,40 @@ func (c *Crawl) Settle(ctx context.Context, outcomes []frontier.Outcome) error {
 		return fmt.Errorf("write frontier: %w", err)
 	}
 	// Only now: a link of a transaction that failed is not known.
-	for _, o := range outcomes {
-		for _, l := range o.Links {
-			c.known.add(l.URL, l.Depth)
-		}
+	for _, l := range added {
+		c.known.add(l.URL, l.Depth)
 	}
 	return nil
 }
 
-func (c *Crawl) settle(tx *sql.Tx, o frontier.Outcome) error {
+// settle notes an outcome, and reports false where its entry was settled already.
+func (c *Crawl) settle(tx *sql.Tx, o frontier.Outcome) (settled bool, err error) {
 	done, err := tx.Exec("UPDATE frontier SET state = ?, status = ?, class = ?, reason = ? WHERE id = ? AND crawl = ? AND state = 0",
 		o.State, o.Status, o.Class, o.Reason, o.Entry.ID, c.id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return err
+		return false, err
 	}
 	if o.Page != nil {
 		if err := c.about(tx, o); err != nil {
-			return err
+			return false, err
 		}
 		l := o.Page.Location
 		_, err := tx.Exec(`INSERT INTO spool (entry, url, tries, fetched_at, content_type, status, etag, modified, body)
 			VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)`,
 			o.Entry.ID, l.URI, l.FetchedAt.Unix(), l.ContentType, l.Status, l.ETag, l.Modified, blob(o.Page.Body))
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
 	if o.SeedVector != nil {
 		if err := c.keepVector(tx, o.SeedVector); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return c.add(tx, o.Links, o.Entry.ID)
+	return true, c.add(tx, o.Links, o.Entry.ID)
 }
 
 // blob keeps an empty body from becoming NULL.

@@ -204,6 +204,8 @@ func settledOnce(t *testing.T, f Frontier) {
 	add(t, f, link("a", 0))
 	expect(t, f, 0)
 	expect(t, f, 1, "b")
+	add(t, f, link("c", 1), link("d", 1)) // what an outcome that did not count brought is new
+	expect(t, f, 1, "b", "c", "d")
 }
 
 func bringsLinks(t *testing.T, f Frontier) {
