@@ -50,23 +50,9 @@ func (n *Node) Show(ctx context.Context, rootOrURI string) (res api.ShowResult, 
 		Root: root, ID: h.ID(), Chunks: h.Chunks, Bytes: h.Bytes,
 		Norm: h.Norm, Chunker: h.Chunker, Source: source, Locations: []api.Version{},
 	}
-	shared, err := n.shared.Locations(ctx, root)
-	if err != nil && !errors.Is(err, shard.ErrNotFound) {
-		return res, explain(err)
-	}
-	private, err := n.private.File().Locations(ctx, root)
-	if err != nil && !errors.Is(err, shard.ErrNotFound) && !errors.Is(err, shard.ErrBroken) {
-		return res, explain(err)
-	}
-	ours, err := n.privateVersions(ctx, versions(private, sourceCrawl))
-	if err != nil {
+	if res.Locations, err = n.ownVersions(ctx, func(s versionStore) ([]shard.Version, error) { return s.Locations(ctx, root) }); err != nil {
 		return res, err
 	}
-	listed, err := n.listedVersions(ctx, shared)
-	if err != nil {
-		return res, err
-	}
-	res.Locations = append(listed, ours...)
 	files, _, release := n.attached.acquire()
 	defer release()
 	for _, f := range files {
@@ -94,27 +80,42 @@ func (n *Node) currentRoot(ctx context.Context, uri string) (document.Root, erro
 
 // History implements [api.Reader].
 func (n *Node) History(ctx context.Context, uri string) (res api.HistoryResult, err error) {
-	shared, err := n.shared.History(ctx, uri)
-	if err != nil && !errors.Is(err, shard.ErrNotFound) {
-		return res, explain(err)
+	res.URI = uri
+	if res.Versions, err = n.ownVersions(ctx, func(s versionStore) ([]shard.Version, error) { return s.History(ctx, uri) }); err != nil {
+		return api.HistoryResult{}, err
 	}
-	private, err := n.private.File().History(ctx, uri)
-	if err != nil && !errors.Is(err, shard.ErrNotFound) && !errors.Is(err, shard.ErrBroken) {
-		return res, explain(err)
-	}
-	ours, err := n.privateVersions(ctx, versions(private, sourceCrawl))
-	if err != nil {
-		return res, err
-	}
-	listed, err := n.listedVersions(ctx, shared)
-	if err != nil {
-		return res, err
-	}
-	res = api.HistoryResult{URI: uri, Versions: append(listed, ours...)}
 	if len(res.Versions) == 0 {
 		return api.HistoryResult{}, api.NewError(api.CodeNotFound, fmt.Errorf("nothing is known of %q", uri), "find it with: arborist query WORDS")
 	}
 	return res, nil
+}
+
+// A versionStore knows versions of documents: the shared set, or a private file.
+type versionStore interface {
+	Locations(context.Context, document.Root) ([]shard.Version, error)
+	History(ctx context.Context, uri string) ([]shard.Version, error)
+}
+
+// ownVersions returns the versions that the shared set has by a look-up, and then
+// those of the private store. One that cannot be used has none.
+func (n *Node) ownVersions(ctx context.Context, find func(versionStore) ([]shard.Version, error)) ([]api.Version, error) {
+	shared, err := find(n.shared)
+	if err != nil && !errors.Is(err, shard.ErrNotFound) {
+		return nil, explain(err)
+	}
+	private, err := find(n.private.File())
+	if err != nil && !errors.Is(err, shard.ErrNotFound) && !errors.Is(err, shard.ErrBroken) {
+		return nil, explain(err)
+	}
+	ours, err := n.privateVersions(ctx, versions(private, sourceCrawl))
+	if err != nil {
+		return nil, err
+	}
+	listed, err := n.listedVersions(ctx, shared)
+	if err != nil {
+		return nil, err
+	}
+	return append(listed, ours...), nil
 }
 
 // listedVersions returns versions of shared documents, newest first at each URI,

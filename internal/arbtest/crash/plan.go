@@ -20,9 +20,6 @@ func NewPlan(l *Log) (*Plan, error) {
 	return &Plan{log: l, disk: d}, nil
 }
 
-// Log returns the log of the plan.
-func (p *Plan) Log() *Log { return p.log }
-
 // Build makes the image that a spec names.
 func (p *Plan) Build(s Spec) *Image { return p.disk.build(s) }
 
