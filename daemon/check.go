@@ -14,6 +14,7 @@ import (
 	"arborist/daemon/api"
 	"arborist/document"
 	"arborist/shard"
+	"arborist/shard/corpus"
 )
 
 // Check implements [api.Keeper]: it re-hashes every document and compares
@@ -86,12 +87,14 @@ func (n *Node) checkLostLogs(ctx context.Context, req api.CheckRequest, report f
 		return err
 	}
 	if req.Repair {
-		if err := n.remakeLogs(ctx, lost, n.home.repair(req.DryRun, did)); err != nil || !req.DryRun {
+		err := n.remakeLogs(ctx, lost, n.home.repair(req.DryRun, did))
+		// Damage of the file: that is mended only while no daemon runs, and was reported.
+		if err != nil && !errors.Is(err, corpus.ErrCorrupt) || err == nil && !req.DryRun {
 			return err
 		}
 	}
 	for _, name := range lost {
-		report(lostLogProblem(name))
+		report(n.lostLogProblem(name) + ": " + mendLostLog)
 	}
 	return nil
 }
@@ -212,6 +215,9 @@ func Salvage(ctx context.Context, home Home, dryRun bool) (did []string, err err
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
 	r := *home.repair(dryRun, &did)
+	if r.Own, err = home.keptLogs(); err != nil {
+		return nil, explain(err)
+	}
 	if err := shard.SalvageShared(ctx, home.Shards(), home.Quarantine(), r); err != nil {
 		return did, explain(err)
 	}

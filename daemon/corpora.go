@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 
 	"arborist/daemon/api"
 	"arborist/proof"
@@ -145,6 +146,9 @@ func (n *Node) CorpusKey(ctx context.Context, name string) (api.CorpusKeyResult,
 func (n *Node) lookupCorpus(ctx context.Context, name string) (corpus.Info, error) {
 	info, err := n.shared.Corpora().Lookup(ctx, name)
 	if errors.Is(err, corpus.ErrNotFound) {
+		if lost, err := n.lostLogs(ctx); err == nil && slices.Contains(lost, name) {
+			return info, api.NewError(api.CodeInvalid, errors.New(n.lostLogProblem(name)), mendLostLog)
+		}
 		return info, api.NewError(api.CodeNotFound, fmt.Errorf("no corpus %q on this node", name), n.namedSo(ctx, name))
 	}
 	return info, explain(err)

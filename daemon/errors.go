@@ -97,7 +97,7 @@ func explanations() []explanation {
 		{peer.ErrFrozen, api.CodeInvalid, "both signed heads are kept: arborist status names the file; ask the publisher"},
 		{peer.ErrKeyFile, api.CodeFailed, ""},
 
-		{corpus.ErrBehind, api.CodeInvalid, "this home is older than what its key has signed: sync the corpus back from a peer that follows it (arborist peer sync FROM ORIGIN; arborist status has the whole command), or bring back a newer backup"},
+		{corpus.ErrBehind, api.CodeInvalid, "this home is older than what its key has signed: sync the corpus back from a peer that follows it or from where it was published (arborist peer sync FROM ORIGIN; arborist status has the whole command), or bring back a newer backup"},
 		{corpus.ErrKept, api.CodeInvalid, "bring keys/corpus-NAME.head back from a backup; or move it away, after a sync of the corpus from a peer that follows it"},
 		{corpus.ErrFrozen, api.CodeInvalid, "both signed heads are kept: arborist status names the file; ask the publisher"},
 		{corpus.ErrKey, api.CodeInvalid, "bring back the key file of this corpus from a backup"},

@@ -170,7 +170,7 @@ func (r restored) wantFollowed(t *testing.T, publisher string) {
 func TestARestoredPublisherNoticesOffline(t *testing.T) {
 	r := newRestored(t)
 	n := openNode(t, r.home)
-	wantBehind(t, n, "PEER")
+	wantBehind(t, n, "FROM")
 	if n.net != nil {
 		t.Error("the local guard brought up the network")
 	}

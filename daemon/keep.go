@@ -40,7 +40,7 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		return res, explain(err)
 	}
 	for _, name := range lost {
-		res.Problems = append(res.Problems, lostLogProblem(name))
+		res.Problems = append(res.Problems, n.lostLogProblem(name)+": "+mendLostLog)
 	}
 	keys, err := n.home.exposedKeys()
 	if err != nil {
@@ -94,7 +94,8 @@ func (n *Node) corpusProblem(c corpus.Info, evidence string) string {
 	case c.Own && n.keyProblem(c) != nil:
 		return n.keyProblem(c).Error()
 	case c.Own && c.Seen > c.Size:
-		return fmt.Sprintf("corpus %s: part of its log is not here, as after the restore of an old backup: %d records here, %d signed; run `arborist peer sync %s %s` to bring them back",
+		return fmt.Sprintf("corpus %s: part of its log is not here, as after the restore of an old backup: %d records here, %d signed; run `arborist peer sync %s %s` to bring them back, "+
+			"from a peer that follows it or the folder or URL that it was published to; where nobody has them, go on with a new corpus: arborist corpus create NAME",
 			c.Origin, c.Size, c.Seen, n.holder(c.Origin), c.Origin)
 	case c.Own && n.unconfirmed(c) != nil:
 		e := api.AsError(n.unconfirmed(c))
@@ -118,7 +119,7 @@ func (n *Node) holder(origin string) string {
 	if peer, ok := n.guard.holder(origin); ok {
 		return peer
 	}
-	return "PEER"
+	return "FROM"
 }
 
 // corpora lists the corpora of this home; nil where their file cannot be used,

@@ -150,7 +150,7 @@ func TestARestoredCorpusWaitsUntilItsHeadIsConfirmed(t *testing.T) {
 		if !errors.Is(err, corpus.ErrBehind) || api.AsError(err).Code != api.CodeInvalid {
 			t.Fatalf("published over it: %v", err)
 		}
-		wantBehind(t, n, "PEER")
+		wantBehind(t, n, "FROM")
 		if _, err := n.ConfirmCorpus(t.Context(), MainCorpus); err == nil {
 			t.Error("a corpus that lacks records was confirmed")
 		}

@@ -33,7 +33,7 @@ func TestAFollowerThatLagsBringsBackWhatIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := path + ".fresh"
-	kept, err := corpus.Rescue(t.Context(), path, fresh, nil, func(string) {})
+	kept, err := corpus.Rescue(t.Context(), path, fresh, nil, nil, func(string) {})
 	if err != nil || len(kept) != 1 || kept[0].Records != 7 || kept[0].Behind != 15 {
 		t.Fatalf("%+v, %v", kept, err)
 	}

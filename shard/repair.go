@@ -37,6 +37,8 @@ type Repair struct {
 	Keep func(Lost) error
 	// Did is told, line by line, what was done.
 	Did func(string)
+	// Own is what is kept outside the folder of the logs of this node; it may be nil.
+	Own []corpus.Kept
 	// DryRun finds out what would be done, and does nothing.
 	DryRun bool
 }

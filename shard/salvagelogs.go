@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"arborist/shard/corpus"
 )
@@ -30,7 +31,7 @@ func salvageLogs(ctx context.Context, path, aside string, r Repair) error {
 	fresh := path + ".salvaged"
 	defer removeFile(fresh) // only there where something failed, or nothing is replaced
 	var problems []string
-	kept, err := rescueLogs(ctx, path, fresh, func(p string) { problems = append(problems, p) })
+	kept, err := rescueLogs(ctx, path, fresh, r.Own, func(p string) { problems = append(problems, p) })
 	if errors.Is(err, errNothingLeft) {
 		say("no corpus can be read: an empty file takes its place")
 		err = errors.Join(removeFile(fresh), newLogs(fresh))
@@ -69,7 +70,7 @@ func faultOfLogs(ctx context.Context, path string) (why string, err error) {
 	if err == nil {
 		_, err = store.Check(ctx, func(problem string) {
 			if why == "" {
-				why = problem
+				why = strings.TrimPrefix(problem, path+": ")
 			}
 		})
 		err = errors.Join(err, store.Close())
@@ -85,7 +86,7 @@ func faultOfLogs(ctx context.Context, path string) (why string, err error) {
 
 // rescueLogs fills a new file with what can be read of a damaged one: of the ways
 // to read it, that by which most records come.
-func rescueLogs(ctx context.Context, path, fresh string, report func(string)) (kept []corpus.Rescued, err error) {
+func rescueLogs(ctx context.Context, path, fresh string, own []corpus.Kept, report func(string)) (kept []corpus.Rescued, err error) {
 	if plain(path) != nil {
 		return nil, errNothingLeft
 	}
@@ -97,7 +98,7 @@ func rescueLogs(ctx context.Context, path, fresh string, report func(string)) (k
 			return true, err
 		}
 		var said []string
-		got, err := corpus.Rescue(ctx, work, attempt, relister(filepath.Dir(path)), func(p string) { said = append(said, p) })
+		got, err := corpus.Rescue(ctx, work, attempt, own, relister(filepath.Dir(path)), func(p string) { said = append(said, p) })
 		if err != nil {
 			return true, err
 		}

@@ -31,6 +31,11 @@ func (s *Store) Check(ctx context.Context, report func(problem string)) (records
 		if err != nil {
 			return err
 		}
+		if err := checkListed(ctx, tx); errors.Is(err, ErrCorrupt) {
+			report(fmt.Sprintf("%s: %v", s.path, err))
+		} else if err != nil {
+			return err
+		}
 		for _, l := range logs {
 			c := &checker{ctx: ctx, tx: tx, log: l, report: report, edge: &edge{}}
 			if err := c.check(); err != nil {

@@ -59,7 +59,7 @@ func TestRecordsOnOtherPagesAreGathered(t *testing.T) {
 // rescued returns how many records a rescue saves, and whether it found the log.
 func rescued(t *testing.T, damaged, fresh string) (records uint64, found bool) {
 	t.Helper()
-	kept, err := Rescue(t.Context(), damaged, fresh, nil, func(string) {})
+	kept, err := Rescue(t.Context(), damaged, fresh, nil, nil, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

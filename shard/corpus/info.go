@@ -68,9 +68,23 @@ func scanLog(row interface{ Scan(...any) error }) (*log, error) {
 func findLog(ctx context.Context, tx *sql.Tx, origin string) (*log, error) {
 	l, err := scanLog(tx.QueryRowContext(ctx, "SELECT "+logColumns+" FROM corpus WHERE origin = ?", origin))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%w: no corpus %.200q here", ErrNotFound, origin)
+		return nil, notListed(ctx, tx, origin)
 	}
 	return l, err
+}
+
+// notListed says why no index of the list of corpora has a name or an origin:
+// [ErrNotFound], or [ErrCorrupt] where the list itself has it.
+func notListed(ctx context.Context, tx *sql.Tx, nameOrOrigin string) error {
+	var there bool
+	err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM corpus NOT INDEXED WHERE origin = ?1 OR own = 1 AND name = ?1)", nameOrOrigin).Scan(&there)
+	switch {
+	case err != nil:
+		return err
+	case there:
+		return fmt.Errorf("%w: an index of the list of corpora lacks %.200q", ErrCorrupt, nameOrOrigin)
+	}
+	return fmt.Errorf("%w: no corpus %.200q here", ErrNotFound, nameOrOrigin)
 }
 
 // allLogs returns every log, our own first, then by origin.
@@ -175,6 +189,9 @@ func pin(ctx context.Context, tx *sql.Tx, v *proof.Verifier, own bool) (Info, er
 	if err != nil {
 		return Info{}, err
 	}
+	if err := checkListed(ctx, tx); err != nil {
+		return Info{}, err
+	}
 	empty := merkle.EmptyRoot()
 	_, err = tx.ExecContext(ctx, `INSERT INTO corpus (origin, name, key, own, size, root, documents, staged, staged_documents)
 		VALUES (?, ?, ?, ?, 0, ?, 0, 0, 0)
@@ -191,6 +208,12 @@ func pin(ctx context.Context, tx *sql.Tx, v *proof.Verifier, own bool) (Info, er
 		return Info{}, fmt.Errorf("%w: %s was pinned first, %s is refused", ErrKey, l.key, v.String())
 	}
 	return l.info()
+}
+
+// MayCreate fails with [ErrCorrupt] where no corpus can be made, or followed, before
+// the file is mended: it has records of one whose row is lost.
+func (s *Store) MayCreate(ctx context.Context) error {
+	return s.view(ctx, func(tx *sql.Tx) error { return checkListed(ctx, tx) })
 }
 
 // List describes every corpus, our own first, then by origin.
@@ -224,7 +247,7 @@ func (s *Store) Lookup(ctx context.Context, nameOrOrigin string) (info Info, err
 		row := tx.QueryRowContext(ctx, "SELECT "+logColumns+" FROM corpus WHERE origin = ?1 OR (own = 1 AND name = ?1)", nameOrOrigin)
 		l, err := scanLog(row)
 		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: no corpus %.200q here", ErrNotFound, nameOrOrigin)
+			return notListed(ctx, tx, nameOrOrigin)
 		}
 		if err != nil {
 			return err

@@ -29,11 +29,13 @@ type Rescued struct {
 // the last one known, as after the restore of an old backup: an own corpus signs
 // nothing, and a sync brings back what is missing. Its records behind the first that
 // is lost are kept until then. What is lost relister, which may be nil, can make
-// anew: the tree of the log says whether it is the same.
+// anew: the tree of the log says whether it is the same. Own are this node's own
+// logs, by what is kept of them elsewhere: one whose row in the list of corpora is
+// lost comes back by that.
 //
 // Report is told what could not be kept. It fails where the new file cannot be
 // written, and keeps nothing of a file of which nothing can be read.
-func Rescue(ctx context.Context, damaged, fresh string, relister Relister, report func(problem string)) (kept []Rescued, err error) {
+func Rescue(ctx context.Context, damaged, fresh string, own []Kept, relister Relister, report func(problem string)) (kept []Rescued, err error) {
 	from := sql.OpenDB(connector{(&url.URL{Scheme: "file", Path: damaged}).String() + "?mode=rw&_busy_timeout=5000"})
 	defer from.Close()
 	from.SetMaxOpenConns(1)
@@ -42,7 +44,7 @@ func Rescue(ctx context.Context, damaged, fresh string, relister Relister, repor
 		return nil, err
 	}
 	r := &rescue{from: from, to: to, relister: relister, report: report}
-	for _, l := range r.logs(ctx) {
+	for _, l := range r.withUnlisted(ctx, r.logs(ctx), own) {
 		one, err := r.keep(ctx, l)
 		if err != nil {
 			return kept, errors.Join(fmt.Errorf("rescue corpus %.200q: %w", l.origin, err), to.Close())
@@ -104,15 +106,20 @@ func (r *rescue) logs(ctx context.Context) (all []savedLog) {
 		case err != nil || l.key.Name() != l.origin:
 			r.report(fmt.Sprintf("corpus %.200q is left out: its key cannot be read", l.origin))
 		default:
-			l.rotations = []savedTable{r.table(ctx, l, "rotation", "seq, old, note, pending, statement")}
-			l.rest = []savedTable{
-				r.table(ctx, l, "witness", "active, cosigned"),
-				r.table(ctx, l, "evidence", "id, heads, kind, older, newer, root, path, at"),
-				r.table(ctx, l, "filter", "note, bytes"),
-			}
+			r.tables(ctx, &l)
 			all = append(all, l)
 		}
 		after = l.id
+	}
+}
+
+// tables reads what else the file holds of a log.
+func (r *rescue) tables(ctx context.Context, l *savedLog) {
+	l.rotations = []savedTable{r.table(ctx, *l, "rotation", "seq, old, note, pending, statement")}
+	l.rest = []savedTable{
+		r.table(ctx, *l, "witness", "active, cosigned"),
+		r.table(ctx, *l, "evidence", "id, heads, kind, older, newer, root, path, at"),
+		r.table(ctx, *l, "filter", "note, bytes"),
 	}
 }
 

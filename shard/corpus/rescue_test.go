@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -100,7 +101,7 @@ func content(t *testing.T, path string) map[string][]string {
 func TestARescueOfAWholeFileKeepsAllOfIt(t *testing.T) {
 	path, _ := everyKind(t, 300)
 	fresh := filepath.Join(t.TempDir(), "fresh.db")
-	kept, err := Rescue(t.Context(), path, fresh, nil, func(p string) { t.Errorf("not kept: %s", p) })
+	kept, err := Rescue(t.Context(), path, fresh, nil, nil, func(p string) { t.Errorf("not kept: %s", p) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +131,104 @@ func TestARescueMakesAnewWhatDerivesFromRecords(t *testing.T) {
 		want := content(t, path)
 		edit(t, path, damage)
 		fresh := filepath.Join(t.TempDir(), "fresh.db")
-		if _, err := Rescue(t.Context(), path, fresh, nil, func(p string) { t.Errorf("%s: not kept: %s", damage, p) }); err != nil {
+		if _, err := Rescue(t.Context(), path, fresh, nil, nil, func(p string) { t.Errorf("%s: not kept: %s", damage, p) }); err != nil {
 			t.Fatal(err)
 		}
 		if got := content(t, fresh); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: something else came of it", damage)
 		}
+	}
+}
+
+// What the row of an own log said is kept beside its key. It may not be the only row
+// that is lost, and its number may have been given to another log.
+func TestARescueFindsTheRecordsOfAnOwnLogWhoseRowIsLost(t *testing.T) {
+	for lost, remade := range map[string]bool{"own = 1": true, "own = 1 OR size = 20": false, "1": false, "2": true} {
+		path, _ := everyKind(t, 300)
+		s := openTest(t, path)
+		info, err := s.Lookup(t.Context(), "main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, note, err := s.Head(t.Context(), info.Origin)
+		if err = errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		edit(t, path, "DELETE FROM corpus WHERE "+lost)
+		s = openTest(t, path)
+		var problems []string
+		if _, err := s.Check(t.Context(), func(p string) { problems = append(problems, p) }); err != nil || len(problems) == 0 {
+			t.Errorf("%s: check finds %q, %v", lost, problems, err)
+		}
+		key := testSigner(t, "main", 2).Verifier()
+		if remade { // by a program that did not look
+			edit(t, path, fmt.Sprintf("INSERT INTO corpus (origin, name, key, own, size, root, documents, staged, staged_documents) VALUES ('%s', 'main', '%s', 1, 0, zeroblob(32), 0, 0, 0)", key.Name(), key))
+		}
+		if _, err := s.Create(t.Context(), "main", key); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: made anew over its records: %v", lost, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		fresh := filepath.Join(t.TempDir(), "fresh.db")
+		kept, err := Rescue(t.Context(), path, fresh, []Kept{{testSigner(t, "other", 1).Verifier(), nil}, {key, note}}, nil, func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := kept[slices.IndexFunc(kept, func(l Rescued) bool { return l.Origin == info.Origin })]; l.Origin != info.Origin || l.Records != info.Size || l.Signed != info.Size {
+			t.Errorf("%s: %+v of %d records", lost, kept, info.Size)
+		}
+		s = openTest(t, fresh)
+		if got, err := s.Lookup(t.Context(), "main"); err != nil || !reflect.DeepEqual(got, info) {
+			t.Errorf("%s: %+v, want %+v: %v", lost, got, info, err)
+		}
+		if _, err := s.Check(t.Context(), func(p string) { t.Errorf("%s: %s", lost, p) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An index that lacks a corpus must not pass for a file that lacks it: whoever then
+// makes the corpus anew would sign a second history.
+func TestACorpusThatAnIndexLacksIsDamage(t *testing.T) {
+	for _, index := range []string{"corpus_own_name", "sqlite_autoindex_corpus_1"} {
+		path, _ := everyKind(t, 300)
+		emptyIndex(t, path, index)
+		s := openTest(t, path)
+		for _, name := range []string{"main", testSigner(t, "main", 1).Name()} {
+			if _, err := s.Lookup(t.Context(), name); err != nil && !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%s, %s: %v", index, name, err)
+			}
+		}
+		if _, err := s.Create(t.Context(), "main", testSigner(t, "main", 2).Verifier()); err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: create: %v", index, err)
+		}
+		if _, err := s.Lookup(t.Context(), "nope"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %v", index, err)
+		}
+	}
+}
+
+// emptyIndex makes a page that holds a whole index hold nothing.
+func emptyIndex(t *testing.T, path, name string) {
+	t.Helper()
+	db := sql.OpenDB(plainConnector("file:" + path))
+	defer db.Close()
+	var page int64
+	if err := db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&page); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	// A leaf of an index (10) without cells, whose content starts at the end.
+	if _, err := f.WriteAt([]byte{10, 0, 0, 0, 0, 4096 >> 8, 0, 0}, (page-1)*4096); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -163,7 +256,7 @@ func TestALogWithoutSomeRecordsWaitsForThem(t *testing.T) {
 		}
 		edit(t, s.path, damage)
 		fresh, said := filepath.Join(t.TempDir(), "fresh.db"), 0
-		kept, err := Rescue(ctx, s.path, fresh, nil, func(string) { said++ })
+		kept, err := Rescue(ctx, s.path, fresh, nil, nil, func(string) { said++ })
 		if err != nil || len(kept) != 1 || kept[0] != want || said == 0 {
 			t.Errorf("%s: %+v, %d reports, %v", damage, kept, said, err)
 		}
@@ -204,7 +297,7 @@ func TestRecordsBehindLostOnesAreKept(t *testing.T) {
 			path := s.path
 			for range 2 {
 				fresh := filepath.Join(t.TempDir(), "fresh.db")
-				if _, err := Rescue(ctx, path, fresh, nil, func(string) {}); err != nil {
+				if _, err := Rescue(ctx, path, fresh, nil, nil, func(string) {}); err != nil {
 					t.Fatal(err)
 				}
 				path = fresh
@@ -254,7 +347,7 @@ func TestARescueTrustsNothingThatItReads(t *testing.T) {
 				t.Fatal(err)
 			}
 			var problems []string
-			kept, err := Rescue(t.Context(), damaged, fresh, nil, func(p string) { problems = append(problems, p) })
+			kept, err := Rescue(t.Context(), damaged, fresh, nil, nil, func(p string) { problems = append(problems, p) })
 			if err != nil {
 				t.Fatalf("page %d %s: %v", at/pageSize, name, err)
 			}
