@@ -32,6 +32,9 @@ func (r *recheck) look(ctx context.Context, page crawldb.Page) (c finding, err e
 	if err == nil && r.cfg.Update && l.told.State == Stale {
 		err = l.update(ctx)
 	}
+	if page.Gone && l.told.State == Stale && l.got == nil {
+		l.say(Gone, l.told.Reason) // only a page that came takes its mark away
+	}
 	if ctx.Err() != nil {
 		return c, context.Cause(ctx)
 	}
@@ -63,8 +66,11 @@ func (l *looking) result() finding {
 		URL: l.page.URL, At: time.Now(), State: l.told.State, Status: l.told.Status, Reason: l.told.Reason,
 		Root: l.page.Root, ETag: l.etag, Modified: l.modified,
 	}
-	if l.told.Updated && check.State == Stale {
+	switch {
+	case l.told.Updated && check.State == Stale:
 		check.State, check.Reason = Fresh, ""
+	case l.page.Gone && check.State == Unreachable:
+		check.State = Gone // nothing was learnt that would take the mark away
 	}
 	return finding{told: l.told, check: check}
 }
@@ -79,8 +85,12 @@ func (l *looking) allowed(ctx context.Context, u weburl.URL) (bool, error) {
 }
 
 // ask asks for the header where there is something to compare it by, and for
-// the page where that says nothing.
+// the page where that says nothing. Whether a page that is marked as gone may be
+// kept again, its text alone can say.
 func (l *looking) ask(ctx context.Context) error {
+	if l.page.Gone {
+		l.etag, l.modified = "", ""
+	}
 	if l.etag != "" || l.modified != "" {
 		resp, err := l.gate.Fetch(ctx, fetch.Request{URL: l.page.URL, ETag: l.etag, Modified: l.modified, Head: true})
 		if said, err := l.header(resp, err); said || err != nil {
@@ -92,11 +102,14 @@ func (l *looking) ask(ctx context.Context) error {
 }
 
 // header judges the answer to a HEAD, and reports whether it says anything.
-// Errors of the server may be about the method, and so may a 404: a GET tells.
+// Errors of the server may be about the method, and so may a 404 or a connection
+// that it drops: a GET tells.
 func (l *looking) header(resp fetch.Response, err error) (said bool, _ error) {
 	var fe *fetch.Error
 	switch {
-	case errors.As(err, &fe) && (fe.Status == 0 || fe.Status == http.StatusTooManyRequests || fe.Status == http.StatusServiceUnavailable):
+	case errors.As(err, &fe) && fe.Dropped():
+		return false, nil
+	case fe != nil && (fe.Status == 0 || fe.Status == http.StatusTooManyRequests || fe.Status == http.StatusServiceUnavailable):
 		l.failed(fe)
 		return true, nil
 	case fe != nil:
@@ -107,7 +120,7 @@ func (l *looking) header(resp fetch.Response, err error) (said bool, _ error) {
 	l.told.Status = resp.Status
 	switch {
 	case resp.Status == http.StatusNotModified:
-		l.say(Fresh, "")
+		l.unchanged(resp)
 		return true, nil
 	case resp.Location != "":
 		l.moved(resp)
@@ -120,11 +133,19 @@ func (l *looking) header(resp fetch.Response, err error) (said bool, _ error) {
 	case !known:
 		return false, nil
 	case same:
-		l.say(Fresh, "")
+		l.unchanged(resp)
 	default:
 		l.say(Stale, "the server's validator is another one")
 	}
 	return true, nil
+}
+
+// unchanged is for a page whose header says that its text is the stored one.
+func (l *looking) unchanged(resp fetch.Response) {
+	l.say(Fresh, "")
+	if noIndex, _ := l.finder().Robots(resp.RobotsTag); noIndex {
+		l.say(Gone, noIndexed)
+	}
 }
 
 // compare holds validators against those that are known: the stronger kind that
@@ -149,7 +170,7 @@ func (l *looking) whole(ctx context.Context, resp fetch.Response, err error) err
 	l.told.Status = resp.Status
 	switch {
 	case resp.Status == http.StatusNotModified:
-		l.say(Fresh, "")
+		l.unchanged(resp)
 	case resp.Location != "":
 		l.moved(resp)
 	case resp.Status == http.StatusNotFound, resp.Status == http.StatusGone:
@@ -167,6 +188,10 @@ func (l *looking) whole(ctx context.Context, resp fetch.Response, err error) err
 
 // content compares what a page says now with what is stored.
 func (l *looking) content(ctx context.Context, resp fetch.Response) error {
+	if l.forbidden(l.u, resp) {
+		l.say(Gone, noIndexed)
+		return nil
+	}
 	entry, err := entryOf(ctx, l.cfg.Crawl.Extract, rawOf(l.page.URL, resp))
 	switch {
 	case ctx.Err() != nil:
@@ -259,7 +284,7 @@ func (l *looking) target(site weburl.Site, from weburl.URL) (weburl.URL, bool) {
 // put stores what a page says now.
 func (l *looking) put(ctx context.Context, at weburl.URL, resp fetch.Response) error {
 	if l.forbidden(at, resp) {
-		l.say(Gone, "it asks not to be kept (noindex)")
+		l.say(Gone, noIndexed)
 		return nil
 	}
 	entry, err := entryOf(ctx, l.cfg.Crawl.Extract, rawOf(at.String(), resp))
@@ -289,9 +314,17 @@ func (l *looking) put(ctx context.Context, at weburl.URL, resp fetch.Response) e
 	return nil
 }
 
+// noIndexed is why a page that asks not to be kept is gone.
+const noIndexed = "it asks not to be kept (noindex)"
+
+// finder reads what pages and their headers say to robots.
+func (l *looking) finder() *links.Finder {
+	return links.NewFinder(l.parser, token(l.cfg.Crawl.UserAgent), links.Limits{})
+}
+
 // forbidden reports whether a page asks not to be kept.
 func (l *looking) forbidden(u weburl.URL, resp fetch.Response) bool {
-	finder := links.NewFinder(l.parser, token(l.cfg.Crawl.UserAgent), links.Limits{})
+	finder := l.finder()
 	if isHTML(resp.ContentType, resp.Body) {
 		return finder.Find(links.Page{URL: u, ContentType: resp.ContentType, Body: resp.Body, RobotsTag: resp.RobotsTag}).NoIndex
 	}

@@ -28,11 +28,15 @@ func validated(body, etag string) site.Page {
 	}}
 }
 
-// unheaded gives a page whose server answers HEAD with a status of its own.
+// unheaded gives a page whose server answers HEAD with a status of its own, or
+// where that is 0, hangs up.
 func unheaded(status int, body, etag string) site.Page {
 	inner := validated(body, etag)
 	return site.Page{Serve: func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
+			if status == 0 {
+				panic(http.ErrAbortHandler)
+			}
 			w.WriteHeader(status)
 			return
 		}
@@ -102,6 +106,7 @@ func TestAPageIsFreshStaleGoneOrUnreachable(t *testing.T) {
 		"/405":       unheaded(405, text("no head"), `"1"`),
 		"/head-404":  unheaded(404, text("head lies"), `"1"`),
 		"/head-500":  unheaded(500, text("head breaks"), `"1"`),
+		"/head-drop": unheaded(0, text("head is hung up on"), `"1"`),
 		"/date":      {Body: text("date"), Headers: []string{"Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT"}},
 		"/unstable":  validated(text("a validator that changes in vain"), `"1"`),
 		"/changed":   validated(text("before"), `"1"`),
@@ -132,7 +137,7 @@ func TestAPageIsFreshStaleGoneOrUnreachable(t *testing.T) {
 	w.site.Set("/now-pdf", site.Page{Type: "application/pdf", Body: "%PDF"})
 	states, requests := w.check(t)
 	for target, want := range map[string]string{
-		"/": Fresh, "/etag": Fresh, "/plain": Fresh, "/405": Fresh, "/head-404": Fresh, "/head-500": Fresh, "/date": Fresh,
+		"/": Fresh, "/etag": Fresh, "/plain": Fresh, "/405": Fresh, "/head-404": Fresh, "/head-500": Fresh, "/head-drop": Fresh, "/date": Fresh,
 		"/unstable": Stale, "/changed": Stale, "/plainly": Stale, "/moved": Stale, "/now-pdf": Stale,
 		"/gone": Gone, "/lost": Gone, "/closed": Unreachable, "/broken": Unreachable, "/forbidden": Unreachable,
 	} {
@@ -297,5 +302,74 @@ func TestARecheckThatIsCancelledKeepsWhatItTold(t *testing.T) {
 	var noted int
 	if err := w.p.File().Reader().QueryRow("SELECT count(*) FROM checks").Scan(&noted); err != nil || noted != told {
 		t.Errorf("%d told, %d noted, %v", told, noted, err)
+	}
+}
+
+func TestAMarkStaysUntilThePageIsSeenAgain(t *testing.T) {
+	w := crawledSite(t, map[string]site.Page{
+		"/lost": validated(text("lost"), `"1"`), "/moved": {Body: text("moved")}, "/away": validated(text("away"), `"1"`), "/secret": validated(text("secret"), `"1"`),
+	})
+	targets := []string{"/lost", "/moved", "/away", "/secret"}
+	marked := func(want bool, when string) {
+		t.Helper()
+		for _, target := range targets {
+			if _, is, err := w.p.GoneSince(t.Context(), w.base+target); is != want || err != nil {
+				t.Errorf("%s, %s: gone %v, %v", when, target, is, err)
+			}
+		}
+	}
+	w.site.Set("/lost", site.Page{Status: 404})
+	w.site.Set("/moved", site.Page{To: "/new", Status: 301})
+	w.site.Set("/new", site.Page{Body: text("a new place")})
+	w.site.Set("/away", site.Page{To: "http://elsewhere.example/", Status: 302})
+	w.site.Set("/secret", validated(`<meta name=robots content=noindex>`+text("secret"), `"2"`))
+	w.check(t, update)
+	marked(true, "after an update")
+	states, _ := w.check(t)
+	marked(true, "after a check of the same site")
+	for _, target := range targets {
+		if c := states[target]; c.State != Gone {
+			t.Errorf("the second time, %s: %+v", target, c)
+		}
+	}
+	for _, target := range targets {
+		w.site.Set(target, site.Page{Status: 500})
+	}
+	w.check(t)
+	marked(true, "while the site breaks")
+	w.site.Set(robotsTxt, site.Page{Type: "text/plain", Body: "User-agent: *\nDisallow: /"})
+	w.check(t)
+	marked(true, "while the site is closed")
+	w.site.Set(robotsTxt, site.Page{Status: 404})
+	for _, target := range targets {
+		w.site.Set(target, validated(text(strings.Trim(target, "/")), `"1"`))
+	}
+	w.check(t)
+	marked(false, "once they are back")
+}
+
+func TestAPageThatAsksNotToBeKeptAnyMoreIsMarkedHoweverItSaysSo(t *testing.T) {
+	tagged := func(inner site.Page) site.Page {
+		return site.Page{Serve: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Robots-Tag", "noindex")
+			inner.Serve(w, r)
+		}}
+	}
+	pages := map[string]site.Page{
+		"/meta": {Body: text("meta")}, "/header": {Body: text("header")},
+		"/304": validated(text("not modified"), `"1"`), "/head": validated(text("no head"), `"1"`),
+	}
+	for _, how := range []string{"check", "update"} {
+		w := crawledSite(t, pages)
+		w.site.Set("/meta", site.Page{Body: `<meta name=robots content=noindex>` + text("meta")})
+		w.site.Set("/header", site.Page{Body: text("header"), Headers: []string{"X-Robots-Tag", "noindex"}})
+		w.site.Set("/304", tagged(validated(text("not modified"), `"1"`)))
+		w.site.Set("/head", tagged(unheaded(405, text("no head"), `"1"`)))
+		states, _ := w.check(t, func(c *RecheckConfig) { c.Update = how == "update" })
+		for target := range pages {
+			if c := states[target]; c.State != Gone || c.Updated {
+				t.Errorf("%s, %s: %+v", how, target, c)
+			}
+		}
 	}
 }

@@ -23,6 +23,12 @@ var (
 	errEncoding = errors.New("content coding not understood")
 )
 
+// Reasons of [Error] that [Error.Dropped] knows.
+const (
+	reasonReset = "connection reset"
+	reasonCut   = "answer cut short"
+)
+
 // classify turns an error of the transport or the body into what [Fetcher]
 // promises. caller is the context that the caller gave, timed the one with
 // our own limit.
@@ -58,9 +64,9 @@ func classify(caller, timed context.Context, url, during string, err error) erro
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Reason = "connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		e.Reason = "connection reset"
+		e.Reason = reasonReset
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		e.Reason = "answer cut short"
+		e.Reason = reasonCut
 	}
 	return e
 }

@@ -139,6 +139,12 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Dropped reports whether the server took the request and ended the connection
+// in place of an answer.
+func (e *Error) Dropped() bool {
+	return e.Status == 0 && (e.Reason == reasonReset || e.Reason == reasonCut)
+}
+
 // ClassOf gives the class of an error from a Fetcher, or "" for nil, a
 // context's own error and anything else that carries no class.
 func ClassOf(err error) Class {

@@ -19,6 +19,7 @@ type Page struct {
 	Root document.Root
 	// ETag and Modified are the newest validators known for this content.
 	ETag, Modified string
+	Gone           bool // it bears the mark
 }
 
 // A Check is what a look at a page's address found.
@@ -68,9 +69,9 @@ func (db *DB) Pages(ctx context.Context, host string, n int) (map[string][]int64
 func (db *DB) Page(ctx context.Context, id int64) (p Page, ok bool, err error) {
 	var root, checked []byte
 	var etag, modified string
-	err = db.file.Reader().QueryRowContext(ctx, `SELECT l.uri, d.root, l.etag, l.modified, coalesce(c.root, x''), coalesce(c.etag, ''), coalesce(c.modified, '')
+	err = db.file.Reader().QueryRowContext(ctx, `SELECT l.uri, d.root, l.etag, l.modified, coalesce(c.root, x''), coalesce(c.etag, ''), coalesce(c.modified, ''), coalesce(c.state = ?2, 0)
 		FROM locations l JOIN documents d ON d.id = l.document LEFT JOIN checks c ON c.url = l.uri
-		WHERE l.id = ? AND l.current = 1`, id).Scan(&p.URL, &root, &p.ETag, &p.Modified, &checked, &etag, &modified)
+		WHERE l.id = ?1 AND l.current = 1`, id, Gone).Scan(&p.URL, &root, &p.ETag, &p.Modified, &checked, &etag, &modified, &p.Gone)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return p, false, nil
