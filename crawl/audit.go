@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"arborist/crawl/audit"
 	"arborist/crawl/internal/crawldb"
@@ -58,6 +59,7 @@ func (c *Crawler) addresses(ctx context.Context) (addresses []audit.Address, err
 		addresses = append(addresses, audit.Address{
 			URL: a.URL, FoundOn: a.FoundOn, Depth: a.Depth, Trail: a.Trail, Status: a.Status, Result: resultOf(a.State), Reason: a.Reason, Document: document,
 		})
+		redirected(&addresses[len(addresses)-1])
 		return nil
 	})
 	if errors.Is(err, crawldb.ErrNoCrawl) {
@@ -94,6 +96,21 @@ func (c *Crawler) documentsOf(ctx context.Context, addresses []audit.Address) (d
 		}
 	}
 	return documents, nil
+}
+
+// redirected sorts what was answered with a redirect: whether it was followed or
+// not, it is one where it leads to a page somewhere, and else a broken link.
+func redirected(a *audit.Address) {
+	if a.Status < 300 || a.Status > 399 {
+		return
+	}
+	to, left := strings.CutPrefix(a.Reason, reasonLeft)
+	switch {
+	case left, a.Result == audit.Redirect:
+		a.Result, a.Target, a.Reason = audit.Redirect, to, ""
+	case a.Result == audit.NotFetched:
+		a.Result = audit.Failed
+	}
 }
 
 func resultOf(s frontier.State) audit.Result {

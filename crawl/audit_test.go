@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"arborist/ingest"
+	"arborist/internal/arbtest/site"
 )
 
 // faultySite has one of every fault that an audit knows.
@@ -148,5 +149,49 @@ func TestACrawlTellsWhatIsWrongWithTheSite(t *testing.T) {
 		if _, err := fresh().Audit(t.Context(), bad); !errors.Is(err, ErrSitemap) {
 			t.Errorf("sitemap %s: %v", bad, err)
 		}
+	}
+}
+
+// TestTheReportKnowsWhereEachRedirectLed: to a page that the crawl knew, to
+// another host, or nowhere, of which the last are links that lead to no page.
+func TestTheReportKnowsWhereEachRedirectLed(t *testing.T) {
+	s := site.New(map[string]site.Page{
+		"/":       site.Links("home", "/page", "/old", "/long", "/away", "/circle", "/nowhere"),
+		"/page":   site.Links("page", "/", "/late"),
+		"/old":    {To: "/page", Status: 301},
+		"/long":   {To: "/old", Status: 302},
+		"/late":   {To: "/", Status: 301},
+		"/away":   {To: "http://elsewhere.example/x", Status: 301},
+		"/circle": {To: "/circle2", Status: 302}, "/circle2": {To: "/circle", Status: 302},
+		"/nowhere": {To: "mailto:a@b.example", Status: 302},
+	})
+	base, p := s.Start(t), openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
+	cfg := Config{Seed: base + "/", Depth: 2, Fast: true, AllowNets: loopback}
+	if _, _, err := into(t, t.Context(), p, cfg); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Store = p
+	c, err := New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Audit(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, c := range r.Redirects {
+		got[strings.TrimPrefix(c.From, base)] = fmt.Sprint(strings.TrimPrefix(c.To, base), " ", c.Hops)
+	}
+	want := map[string]string{"/old": "/page 1", "/long": "/page 2", "/late": "/ 1", "/away": "http://elsewhere.example/x 1", "/circle": "/circle2 1"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("redirects: %v, want %v", got, want)
+	}
+	var broken []string
+	for _, b := range r.Broken {
+		broken = append(broken, fmt.Sprint(strings.TrimPrefix(b.URL, base), " ", b.Status, " ", strings.TrimPrefix(b.FoundOn, base)))
+	}
+	if want := "[/circle2 302 / /nowhere 302 /]"; fmt.Sprint(broken) != want {
+		t.Errorf("broken: %v, want %v", broken, want)
 	}
 }

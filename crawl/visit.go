@@ -161,6 +161,10 @@ func (v visited) unfetched(ctx context.Context, err error) visited {
 	return v
 }
 
+// reasonLeft is how the reason begins why a redirect is not followed that leads
+// to a host that is not crawled. The address comes after it.
+const reasonLeft = "redirects to another host: "
+
 // redirect turns a redirect into a new entry of the same depth, which is
 // judged like any other.
 func (r *run) redirect(v visited, from weburl.URL, location string) visited {
@@ -172,13 +176,13 @@ func (r *run) redirect(v visited, from weburl.URL, location string) visited {
 	switch trail := append(slices.Clone(v.entry.Trail), from.String()); {
 	case !ok:
 		v.cause = &leftError{target}
-		return v.refused(ErrSeedRedirect, fmt.Sprintf("redirects to another host: %.300s", target))
+		return v.refused(ErrSeedRedirect, reasonLeft+fmt.Sprintf("%.300s", target))
 	case slices.Contains(trail, adopted.String()):
 		return v.refused(ErrSeedRedirect, fmt.Sprintf("redirects in a circle, back to %.300s", adopted))
 	case len(trail) > maxRedirects:
 		return v.refused(ErrSeedRedirect, fmt.Sprintf("over %d redirects in a row", maxRedirects))
 	default:
-		v.state = frontier.Redirected
+		v.state, v.reason = frontier.Redirected, adopted.String()
 		v.links = []frontier.Link{{URL: adopted.String(), Depth: v.entry.Depth, Chain: v.entry.Chain, Trail: trail}}
 		return v
 	}

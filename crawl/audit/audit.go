@@ -6,7 +6,6 @@ package audit
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"arborist/document"
 )
@@ -27,12 +26,13 @@ const (
 // An Address is what became of one address of a crawl.
 type Address struct {
 	URL     string
-	FoundOn string // first page with a link to it; empty for the seed and where it is not known
-	Depth   int    // links from the seed
-	Trail   []string
-	Status  int // HTTP status, 0 where there was none
+	FoundOn string   // first page with a link to it; empty for the seed and where it is not known
+	Depth   int      // links from the seed
+	Trail   []string // redirects through which the crawl came to it first
+	Status  int      // HTTP status, 0 where there was none
 	Result  Result
 	Reason  string // of what was not fetched
+	Target  string // where a redirect led; empty where that is known from the trail of another address alone
 
 	Document bool // a document file, not a page
 }
@@ -163,7 +163,7 @@ func (a *auditor) addresses(all []Address) {
 	r := &a.report
 	depths, statuses := map[int]int{}, map[int]int{}
 	sorted := slices.SortedFunc(slices.Values(all), func(x, y Address) int { return cmp.Compare(x.URL, y.URL) })
-	passed := passedThrough(sorted)
+	next := targets(sorted)
 	for _, x := range sorted {
 		if x.Status > 0 {
 			statuses[x.Status]++
@@ -175,12 +175,12 @@ func (a *auditor) addresses(all []Address) {
 		case Page:
 			r.Pages++
 			depths[x.Depth]++
+		case Redirect:
+			if len(x.Trail) == 0 { // others are parts of a chain
+				list(&r.Redirects, &r.Totals.Redirects, a.chain(x, next))
+			}
 		case Failed:
 			list(&r.Broken, &r.Totals.Broken, Broken{URL: x.URL, FoundOn: a.foundOn(x), Status: x.Status, Reason: x.Reason})
-		}
-		// What redirected tells of itself by the trail of where it led.
-		if len(x.Trail) > 0 && !passed[trailOf(x)] {
-			list(&r.Redirects, &r.Totals.Redirects, Chain{From: x.Trail[0], To: x.URL, FoundOn: a.foundOn(x), Through: x.Trail[1:], Hops: len(x.Trail)})
 		}
 	}
 	slices.SortStableFunc(r.Redirects, func(x, y Chain) int { return cmp.Compare(y.Hops, x.Hops) })
@@ -194,19 +194,38 @@ func (a *auditor) addresses(all []Address) {
 	slices.SortFunc(r.Statuses, func(x, y Status) int { return cmp.Compare(x.Status, y.Status) })
 }
 
-// passedThrough holds the trails that go on: what they lead to is no end of a
-// chain of redirects.
-func passedThrough(all []Address) map[string]bool {
-	passed := map[string]bool{}
+// targets says where each redirect led.
+func targets(all []Address) map[string]string {
+	next := map[string]string{}
 	for _, x := range all {
-		for n := 2; n <= len(x.Trail); n++ {
-			passed[strings.Join(x.Trail[:n], "\n")] = true
+		for i, from := range x.Trail {
+			next[from] = x.URL
+			if i+1 < len(x.Trail) {
+				next[from] = x.Trail[i+1]
+			}
 		}
 	}
-	return passed
+	for _, x := range all {
+		if x.Target != "" {
+			next[x.URL] = x.Target
+		}
+	}
+	return next
 }
 
-func trailOf(x Address) string { return strings.Join(x.Trail, "\n") + "\n" + x.URL }
+// chain follows the redirects that begin at an address.
+func (a *auditor) chain(x Address, next map[string]string) Chain {
+	c := Chain{From: x.URL, To: x.URL, FoundOn: a.foundOn(x), Through: []string{}}
+	passed := map[string]bool{}
+	for to, ok := next[c.To]; ok && !passed[c.To]; to, ok = next[c.To] {
+		passed[c.To] = true
+		if c.Hops++; c.Hops > 1 {
+			c.Through = append(c.Through, c.To)
+		}
+		c.To = to
+	}
+	return c
+}
 
 // foundOn returns the page whose link led to an address, through redirects.
 func (a *auditor) foundOn(x Address) string {

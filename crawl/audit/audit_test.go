@@ -106,11 +106,27 @@ func TestLongListsAreCutAndCounted(t *testing.T) {
 // Redirects that lead in a circle have no page; looking for one must end.
 func TestACircleOfRedirectsEnds(t *testing.T) {
 	r := New([]Address{
-		{URL: "/x", FoundOn: "/y", Result: Redirect, Status: 301, Trail: []string{"/y"}},
-		{URL: "/y", FoundOn: "/x", Result: Redirect, Status: 301, Trail: []string{"/x"}},
+		{URL: "/x", FoundOn: "/", Result: Redirect, Status: 301, Target: "/y"},
+		{URL: "/y", FoundOn: "/", Result: Redirect, Status: 301, Target: "/x"},
 	}, nil, nil)
-	if len(r.Redirects) != 2 {
+	if len(r.Redirects) != 2 || r.Redirects[0].Hops != 2 {
 		t.Errorf("%+v", r.Redirects)
+	}
+}
+
+// Most redirects of a site lead to pages that are linked to as well, so that the
+// crawl knows them already; a trail is kept of those alone that bring something new.
+func TestARedirectToAKnownAddressIsReportedToItsEnd(t *testing.T) {
+	r := New([]Address{
+		page("/", 0), page("/a", 1),
+		{URL: "/r1", FoundOn: "/", Depth: 1, Status: 301, Result: Redirect, Target: "/r2"},
+		{URL: "/r2", FoundOn: "/r1", Depth: 1, Status: 302, Result: Redirect, Trail: []string{"/r1"}, Target: "/a"},
+		{URL: "/home", FoundOn: "/a", Depth: 2, Status: 301, Result: Redirect, Target: "/"},
+		{URL: "/away", FoundOn: "/a", Depth: 2, Status: 301, Result: Redirect, Target: "http://elsewhere.example/"},
+	}, nil, nil)
+	want := []Chain{{"/r1", "/a", "/", []string{"/r2"}, 2}, {"/away", "http://elsewhere.example/", "/a", nil, 1}, {"/home", "/", "/a", nil, 1}}
+	if fmt.Sprint(r.Redirects) != fmt.Sprint(want) || r.Totals.Redirects != 3 {
+		t.Errorf("%+v, want %+v", r.Redirects, want)
 	}
 }
 

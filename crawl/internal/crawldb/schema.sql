@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS frontier (
   state  INTEGER NOT NULL,  -- see package frontier
   status INTEGER NOT NULL,
   class  TEXT NOT NULL,
-  reason TEXT NOT NULL
+  reason TEXT NOT NULL      -- of a refusal or failure; where a redirect led, empty in crawls of earlier versions
 ) STRICT;
 
 CREATE UNIQUE INDEX IF NOT EXISTS frontier_url ON frontier (crawl, url);

@@ -79,7 +79,7 @@ type Outcome struct {
 	State  State
 	Status int    // HTTP status, 0 where there was none
 	Class  string // of a failure
-	Reason string // of a refusal or failure
+	Reason string // of a refusal or failure; where a redirect led
 
 	// Links are added to the crawl; those known already are ignored, except
 	// that a waiting one rises to a lower depth.
