@@ -221,14 +221,14 @@ func (r *rescue) keep(ctx context.Context, saved savedLog) (kept Rescued, err er
 }
 
 // extend brings the new log up to the heads that the damaged file has. It returns
-// the size of the last one, and why it was not reached.
+// the size of the largest, and why the last one was not reached.
 func (r *rescue) extend(ctx context.Context, saved savedLog) (signed uint64, reached error) {
 	for _, note := range saved.goals() {
 		head, err := proof.ReadCheckpoint(note)
 		if err == nil {
 			_, err = r.to.ExtendFrom(ctx, saved.origin, note, func(from uint64) iter.Seq2[[]byte, error] { return r.lines(ctx, saved.id, from, head.Size) })
 		}
-		signed, reached = head.Size, err
+		signed, reached = max(signed, head.Size), err
 	}
 	return signed, reached
 }

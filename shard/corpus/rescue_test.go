@@ -377,3 +377,23 @@ func TestARescueTrustsNothingThatItReads(t *testing.T) {
 		t.Errorf("no log was ever damaged: %v", lost)
 	}
 }
+
+// A head that cannot be read hides nothing of what the other one signs.
+func TestAnUnreadableHeadCostsNoRecord(t *testing.T) {
+	for damage, want := range map[string]Rescued{
+		"UPDATE corpus SET seen = x'00'":                                     {Records: 300, Signed: 300},
+		"UPDATE corpus SET seen = x'00'; DELETE FROM record WHERE idx = 200": {Records: 200, Signed: 300, Behind: 99},
+	} {
+		m := newModelOf(t, "main", 300)
+		want.Origin = m.origin()
+		s := ownStore(t, m, 300, nil)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		edit(t, s.path, damage)
+		kept, err := Rescue(t.Context(), s.path, filepath.Join(t.TempDir(), "fresh.db"), nil, nil, func(string) {})
+		if err != nil || len(kept) != 1 || kept[0] != want {
+			t.Errorf("%s: %+v, %v; want %+v", damage, kept, err, want)
+		}
+	}
+}
