@@ -301,6 +301,15 @@ func TestAWorkerEndsWithItsInput(t *testing.T) {
 	}
 }
 
+// ownMemory gives how many bytes a process holds that are not files'.
+func ownMemory(t *testing.T, pid int) int64 {
+	t.Helper()
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(status), "RssAnon:")
+	kib, _ := strconv.ParseInt(strings.Fields(rest + " -")[0], 10, 64)
+	return kib << 10
+}
+
 func TestAProgramThatIsNoWorkerIsNamed(t *testing.T) {
 	for name, path := range map[string]string{"not there": "/nowhere", "says nothing": "/bin/true", "says something else": "/bin/echo"} {
 		cfg := pdftest.Config()
@@ -338,6 +347,12 @@ func TestDamagedCompiledCodeIsMadeAnew(t *testing.T) {
 	r := pdf.NewReader(cfg)
 	defer r.Close()
 	small(t, r)
+	for _, pid := range workers(t, os.Getpid()) {
+		// Compiling takes 300 MB more, which a worker of a small machine must not keep.
+		if own := ownMemory(t, pid); own == 0 || own > 128<<20 {
+			t.Errorf("a worker that has compiled keeps %d bytes", own)
+		}
+	}
 	again, _ := filepath.Glob(cache + "/*/*")
 	if len(compiled) == 0 || len(again) != 1 {
 		t.Fatalf("%q became %q", compiled, again)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"arborist/ingest/extract/pdf"
 )
@@ -42,6 +43,7 @@ func serve(in io.Reader, out io.Writer, cache string) error {
 	if err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // compiling takes 300 MB and more
 	if err := closeDoors(); err != nil {
 		return err
 	}
