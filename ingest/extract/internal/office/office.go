@@ -6,9 +6,10 @@
 //
 //   - The same bytes give the same text for one [Document.Kind] and version of
 //     the extractor that is named after it.
-//   - Bounded work: at most 10,000 parts, 32 MiB of XML (2 s) and 8 MiB of text;
-//     of binary files and RTF, every byte is read a fixed number of times at
-//     most, whatever sizes and counts they declare. No entity is expanded, and
+//   - Bounded work: at most 10,000 parts, 32 MiB of XML (2 s, of which no tag or
+//     text has over 4 MiB) with 64 tables or paragraphs in each other, and 8 MiB
+//     of text; of binary files and RTF, every byte is read a fixed number of times
+//     at most, whatever sizes and counts they declare. No entity is expanded, and
 //     nothing outside the file is read.
 //   - What it cannot read is an error, never a part of the text alone.
 //
