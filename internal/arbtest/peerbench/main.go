@@ -26,6 +26,7 @@ type bench struct {
 	docs    int
 	large   int // MiB
 	peers   int
+	started []*process // daemons, those that were stopped among them
 }
 
 func main() {
@@ -56,6 +57,11 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
+	defer func() { // where a row failed, its daemons still run
+		for _, p := range b.started {
+			p.stop()
+		}
+	}()
 	rows := []struct {
 		name string
 		run  func() error

@@ -25,8 +25,8 @@ type process struct {
 }
 
 // start starts a daemon and waits for the line that begins with word.
-func start(ctx context.Context, environ []string, word, program string, args ...string) (*process, error) {
-	cmd := exec.CommandContext(ctx, program, args...)
+func (b *bench) start(environ []string, word, program string, args ...string) (*process, error) {
+	cmd := exec.CommandContext(b.ctx, program, args...)
 	cmd.Env = append(os.Environ(), environ...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -37,6 +37,7 @@ func start(ctx context.Context, environ []string, word, program string, args ...
 		return nil, err
 	}
 	p := &process{cmd: cmd}
+	b.started = append(b.started, p)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		p.lines = append(p.lines, lines.Text())
@@ -46,11 +47,15 @@ func start(ctx context.Context, environ []string, word, program string, args ...
 			return p, nil
 		}
 	}
-	cmd.Wait()
+	p.stop()
 	return nil, fmt.Errorf("%s %q ended without %q: %q", program, args, word, p.lines)
 }
 
+// stop ends the daemon, unless it was stopped before.
 func (p *process) stop() {
+	if p.cmd.ProcessState != nil {
+		return
+	}
 	p.cmd.Process.Signal(syscall.SIGINT)
 	p.cmd.Wait()
 }

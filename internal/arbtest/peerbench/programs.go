@@ -25,7 +25,7 @@ func (b *bench) newNode(name string) (*node, error) {
 }
 
 func (n *node) start() (err error) {
-	n.process, err = start(n.b.ctx, nil, "peer_id", n.b.program, "--home", n.home, "--json", "daemon", "--listen", "/ip4/127.0.0.1/tcp/0")
+	n.process, err = n.b.start(nil, "peer_id", n.b.program, "--home", n.home, "--json", "daemon", "--listen", "/ip4/127.0.0.1/tcp/0")
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (k *kubo) sync() error {
 }
 
 func (k *kubo) start() (err error) {
-	k.process, err = start(k.b.ctx, k.env, "Daemon is ready", k.b.kubo, "daemon")
+	k.process, err = k.b.start(k.env, "Daemon is ready", k.b.kubo, "daemon")
 	return err
 }
 
