@@ -206,6 +206,9 @@ func (c *checker) locations(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.placed(ctx); err != nil {
+		return err
+	}
 	rows, err := c.tx.QueryContext(ctx, "SELECT l.place, "+versionColumns+" FROM "+versionTables)
 	if err != nil {
 		return err
@@ -226,4 +229,18 @@ func (c *checker) locations(ctx context.Context) error {
 		}
 	}
 	return rows.Err()
+}
+
+// placed reports documents of our own private file that are at no place, not even at
+// a former one. Of shared documents the logs tell the places.
+func (c *checker) placed(ctx context.Context) error {
+	if c.file.kind != KindPrivate || c.file.foreign {
+		return nil
+	}
+	var n int
+	err := c.tx.QueryRowContext(ctx, "SELECT count(*) FROM documents WHERE NOT EXISTS (SELECT 1 FROM locations WHERE document = documents.id)").Scan(&n)
+	if err == nil && n > 0 {
+		c.report("%d documents are stored at no address, and found by no search: their addresses were lost", n)
+	}
+	return err
 }

@@ -31,6 +31,7 @@ type rescue struct {
 	from    queryer // of file
 	a       *applier
 	ids     map[int64]int64 // of documents: before, after
+	hidden  map[int64]bool  // of those, before: of which no version was current
 	origins map[int64]string
 	lost    map[int64]*Lost
 	order   []int64 // keys of lost
@@ -66,8 +67,8 @@ func (f *File) rescueInto(ctx context.Context, from queryer, to *File, tx *sql.T
 		return nil, err
 	}
 	r := &rescue{ctx: ctx, file: f, from: from, a: a,
-		ids: make(map[int64]int64), origins: make(map[int64]string), lost: make(map[int64]*Lost), without: without}
-	for _, step := range []func() error{r.documents, r.orphans, r.readOrigins, r.locations, r.settle, a.finish} {
+		ids: make(map[int64]int64), hidden: make(map[int64]bool), origins: make(map[int64]string), lost: make(map[int64]*Lost), without: without}
+	for _, step := range []func() error{r.documents, r.orphans, r.readOrigins, r.locations, r.placeless, r.settle, a.finish} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -130,7 +131,7 @@ func (r *rescue) document(row docRow) error {
 	if !fresh {
 		r.report("document %s stood there twice", d.Root())
 	}
-	r.ids[row.id] = id
+	r.ids[row.id], r.hidden[row.id] = id, !row.visible
 	return nil
 }
 
@@ -248,6 +249,51 @@ func (r *rescue) location(id, doc, seq int64, current bool, by []byte, l documen
 		return err
 	}
 	r.saved.locations++
+	return nil
+}
+
+// LostURI begins the URI of a private document whose own was lost. Its root follows.
+const LostURI = "lost:"
+
+// placeless gives a place to each document of a private file that has none left:
+// what is stored is to be found. Those of shared documents come from the logs.
+func (r *rescue) placeless() error {
+	if r.file.kind != KindPrivate {
+		return nil
+	}
+	rows, err := r.a.tx.QueryContext(background, "SELECT id, root FROM documents WHERE NOT EXISTS (SELECT 1 FROM locations WHERE document = documents.id)")
+	if err != nil {
+		return err
+	}
+	without := make(map[int64]document.Root)
+	for rows.Next() {
+		var id int64
+		var root []byte
+		if err := rows.Scan(&id, &root); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		without[id] = document.Root(root)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil || len(without) == 0 {
+		return err
+	}
+	var next, found int64
+	if err := r.a.tx.QueryRowContext(background, "SELECT coalesce(max(id), 0) + 1 FROM locations").Scan(&next); err != nil {
+		return err
+	}
+	for old, id := range r.ids {
+		root, ok := without[id]
+		if !ok {
+			continue
+		}
+		delete(without, id) // it may have stood there twice
+		if err := r.location(next, id, 1, !r.hidden[old], nil, document.Location{URI: LostURI + root.String(), Source: "repair", FetchedAt: time.Unix(0, 0)}); err != nil {
+			return err
+		}
+		next, found = next+1, found+1
+	}
+	r.saved.locations -= int(found) // none of those that were there
+	r.report("the addresses of %d documents are lost: each is found as %sROOT, and at its own again once its site is crawled or its file added", found, LostURI)
 	return nil
 }
 

@@ -73,6 +73,7 @@ type savedLog struct {
 	frozen          sql.NullInt64
 	statement       []byte
 	rotations, rest []savedTable
+	filter          []savedTable
 }
 
 // goals returns the heads to which records may lead. Those of an own log that waits
@@ -119,8 +120,8 @@ func (r *rescue) tables(ctx context.Context, l *savedLog) {
 	l.rest = []savedTable{
 		r.table(ctx, *l, "witness", "active, cosigned"),
 		r.table(ctx, *l, "evidence", "id, heads, kind, older, newer, root, path, at"),
-		r.table(ctx, *l, "filter", "note, bytes"),
 	}
+	l.filter = []savedTable{r.table(ctx, *l, "filter", "note, bytes")}
 }
 
 // A savedTable is what a small table holds of one corpus.
@@ -302,6 +303,11 @@ func (r *rescue) settle(ctx context.Context, tx *sql.Tx, l *log, saved savedLog)
 			note = known // with its cosignatures
 		case head.Size > greatest:
 			seen, greatest = known, head.Size
+		}
+	}
+	if seen == nil { // otherwise it is of records that are not here, and comes back with them
+		if err := r.write(ctx, tx, l, saved.filter); err != nil {
+			return err
 		}
 	}
 	_, err := tx.ExecContext(ctx, "UPDATE corpus SET note = ?, seen = ?, frozen = ?, statement = ? WHERE id = ?", note, seen, saved.frozen, saved.statement, l.id)

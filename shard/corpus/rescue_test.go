@@ -251,7 +251,7 @@ func TestALogWithoutSomeRecordsWaitsForThem(t *testing.T) {
 		ctx, m := context.Background(), newModelOf(t, "main", 300)
 		want.Origin, want.Signed = m.origin(), 300
 		s := ownStore(t, m, 300, nil)
-		if err := s.Close(); err != nil {
+		if err := errors.Join(s.MakeFilter(ctx, m.origin(), m.signer), s.Close()); err != nil {
 			t.Fatal(err)
 		}
 		edit(t, s.path, damage)
@@ -261,6 +261,10 @@ func TestALogWithoutSomeRecordsWaitsForThem(t *testing.T) {
 			t.Errorf("%s: %+v, %d reports, %v", damage, kept, said, err)
 		}
 		s = openTest(t, fresh)
+		// Its filter, too, is of records that are not here.
+		if _, err := s.Check(ctx, func(p string) { t.Errorf("%s: check: %s", damage, p) }); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := s.Append(ctx, m.origin(), m.signer, numbered(1, 900)); !errors.Is(err, ErrBehind) {
 			t.Errorf("%s: append: %v", damage, err)
 		}
