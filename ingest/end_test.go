@@ -202,7 +202,7 @@ func TestEntriesCarryWhatWasExtracted(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, text := s.entries[0].Location, s.entries[1].Location
-	if page.Title != "A page" || page.ContentType != "text/html" || page.Extractor != "html-article/2" || page.FetchedAt.IsZero() {
+	if page.Title != "A page" || page.ContentType != "text/html" || page.Extractor != "html-article/3" || page.FetchedAt.IsZero() {
 		t.Errorf("page: %+v", page)
 	}
 	if text.Title != "Given title" || text.ContentType != "text/markdown" || text.Extractor != "markdown/1" {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 
 	readability "codeberg.org/readeck/go-readability/v2"
@@ -9,8 +10,8 @@ import (
 )
 
 const (
-	articleExtractor = "html-article/2"
-	bodyExtractor    = "html-body/2"
+	articleExtractor = "html-article/3"
+	bodyExtractor    = "html-body/3"
 )
 
 // When the extractor's article is not believed and the body is taken. All are
@@ -69,6 +70,7 @@ func mainContent(c *clock, doc *html.Node) (content, error) {
 		return body, nil
 	}
 	found := content{node: article.Node, extractor: articleExtractor, title: body.title}
+	raiseHeadings(article.Node, headings)
 	if heading := titleHeading(headings, body.title); !hasHeading(article.Node, heading) {
 		found.heading = heading
 	}
@@ -128,11 +130,14 @@ func newElement(tag atom.Atom) *html.Node {
 	return &html.Node{Type: html.ElementNode, DataAtom: tag, Data: tag.String()}
 }
 
+// maxHeadings is how many headings of the first level are looked at.
+const maxHeadings = 32
+
 // firstHeadings returns the texts of a page's first h1 elements.
 func firstHeadings(doc *html.Node) []string {
 	var texts []string
 	for n := range doc.Descendants() {
-		if n.DataAtom == atom.H1 && len(texts) < 8 {
+		if n.DataAtom == atom.H1 && len(texts) < maxHeadings {
 			texts = append(texts, textOf(n, 4096))
 		}
 	}
@@ -153,8 +158,21 @@ func titleHeading(headings []string, title string) string {
 	return found
 }
 
+// raiseHeadings gives the headings of an article their first level back where the
+// page has several of it: the extractor makes all h1 into h2.
+func raiseHeadings(article *html.Node, firsts []string) {
+	if len(firsts) < 2 {
+		return
+	}
+	for n := range article.Descendants() {
+		if n.Data == atom.H2.String() && slices.Contains(firsts, textOf(n, 4096)) {
+			n.DataAtom, n.Data = atom.H1, atom.H1.String()
+		}
+	}
+}
+
 // hasHeading reports whether an article has kept a heading, and gives it back
-// its first level: the extractor makes all h1 into h2.
+// its first level.
 func hasHeading(article *html.Node, heading string) bool {
 	for n := range article.Descendants() {
 		switch n.DataAtom {

@@ -9,15 +9,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// dropMarks removes the signs after headings that link to the headings
-// themselves, such as "¶".
-func dropMarks(n *html.Node) {
+// clean removes the signs after headings that link to the headings themselves,
+// such as "¶", and spells out what Markdown has no sign for.
+func clean(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
 		if c.DataAtom == atom.A && strings.HasPrefix(attribute(c, "href"), "#") && isMark(textOf(c, 16)) {
 			n.RemoveChild(c)
 		} else {
-			dropMarks(c)
+			next = spellOut(c)
+			clean(c)
 		}
 		c = next
 	}

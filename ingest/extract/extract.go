@@ -16,11 +16,12 @@
 //
 // Extractor names and what they stand for:
 //
-//	html-article/2  main content by go-readability v2.1.3, Markdown by package
+//	html-article/3  main content by go-readability v2.1.3, Markdown by package
 //	                markdown, parsed as by x/net/html v0.62.0 (plain pages by
 //	                package tree, which gives the same)
-//	html-body/2     the whole body, Markdown by package markdown
-//	                (html-article/1 and html-body/1: by html-to-markdown v2.5.2)
+//	html-body/3     the whole body, Markdown by package markdown
+//	                (/1 of both: by html-to-markdown v2.5.2; /2: without formulas,
+//	                labels of drawings, quotation marks and numbers of items)
 //	html-tokens/1   the text between tags with headings, lists and code blocks;
 //	                for pages that are too large, too deep or hostile
 //	docx/1, xlsx/1, pptx/1, doc/1, xls/1, ppt/1, rtf/1

@@ -35,6 +35,12 @@ func hostilePages(scale int) map[string]func() string {
 			return "<html " + number(300_000, "a%d=1 ") + "><html " + number(300_000, "b%d=1 ") + ">x"
 		},
 		"deep":                 func() string { return r("<div>", 100_000) + "x" },
+		"deep formula":         func() string { return r("<math><msup>", 200) + r("x", 1<<20) },
+		"long formula":         func() string { return "<math>" + r("<mi>x</mi>", 1<<18) },
+		"many formulas":        func() string { return r("<math><mi>x</mi></math>", 1<<17) },
+		"deep exponents":       func() string { return r("<sup>", 300) + r("<sup>1</sup>", 1<<17) },
+		"deep quotations":      func() string { return r("<q>", 300) + r("<q>1</q>", 1<<17) },
+		"deep drawing":         func() string { return "<svg>" + r("<g>", 300) + r("<text>x</text>", 1<<17) },
 		"depth 500":            func() string { return r(r("<div>", 500)+filler+r("</div>", 500), 45) },
 		"deep text":            func() string { return r("<div>", 400) + r("<p>"+filler, 9000) },
 		"deep lists":           func() string { return r("<ul><li>", 250) + r("a<br>", 40_000) },

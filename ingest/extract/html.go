@@ -30,7 +30,7 @@ func fromTree(ctx context.Context, uri string, page []byte) (Text, error) {
 	}
 	m := readMeta(doc)
 	t := Text{Title: m.title, Canonical: canonical(uri, m.base, m.canonical)}
-	dropMarks(doc)
+	clean(doc)
 	content, err := mainContent(c, doc)
 	if err != nil {
 		return Text{}, err
@@ -45,7 +45,7 @@ func fromTree(ctx context.Context, uri string, page []byte) (Text, error) {
 		if doc, err = parseTree(c, page); err != nil {
 			return Text{}, err
 		}
-		dropMarks(doc)
+		clean(doc)
 		content.node = bodyOf(doc)
 		if weigh(content.node).work <= maxWork {
 			dropMenus(content.node)

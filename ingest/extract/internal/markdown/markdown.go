@@ -276,14 +276,15 @@ func (w *writer) list(n *html.Node, ordered bool) {
 		w.block(emptyLine)
 		return
 	}
-	number, begun, open := firstNumber(n), false, false
+	number, step := numbering(n)
+	begun, open := false, false
 	end := func() {
 		if open {
 			w.endLine()
 			last := len(w.boxes) - 1
 			if w.boxes[last].begun {
 				begun = true
-				number++
+				number += step
 			}
 			w.boxes, open = w.boxes[:last], false
 		}
@@ -300,7 +301,10 @@ func (w *writer) list(n *html.Node, ordered bool) {
 		if !open {
 			b := box{first: "- ", rest: "  "}
 			if ordered {
-				b.first = strconv.Itoa(number) + ". "
+				if value, err := strconv.Atoi(attribute(c, "value")); item && err == nil && value >= 0 {
+					number = value
+				}
+				b.first = strconv.Itoa(min(max(number, 0), maxNumber)) + ". "
 				b.rest = "            "[:len(b.first)]
 			}
 			if begun {
@@ -321,12 +325,27 @@ func (w *writer) list(n *html.Node, ordered bool) {
 	w.block(emptyLine)
 }
 
-// firstNumber is the number of a list's first item. CommonMark reads nine digits.
-func firstNumber(n *html.Node) int {
-	if start, err := strconv.Atoi(attribute(n, "start")); err == nil && start >= 0 && start < 900_000_000 {
-		return start
+// maxNumber is the largest number of an item: CommonMark reads nine digits, and no
+// sign.
+const maxNumber = 999_999_999
+
+// numbering gives the number of a list's first item, and how it goes on.
+func numbering(n *html.Node) (first, step int) {
+	first, step = 1, 1
+	for _, a := range n.Attr {
+		if a.Key == "reversed" {
+			first, step = 0, -1
+			for c := range n.ChildNodes() {
+				if tagOf(c) == atom.Li {
+					first++
+				}
+			}
+		}
 	}
-	return 1
+	if start, err := strconv.Atoi(attribute(n, "start")); err == nil && start >= 0 {
+		first = start
+	}
+	return first, step
 }
 
 // pre writes a block of code between fences.
