@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -97,4 +98,16 @@ func FuzzRulesReadAnyPage(f *testing.F) {
 			t.Errorf("a wall without a button: %q", body)
 		}
 	})
+}
+
+// Text for browsers without scripts may come in as many pieces as a page has tags.
+func TestALookForShellsTakesMemoryInStepWithThePage(t *testing.T) {
+	page := []byte("<script></script><noscript>" + strings.Repeat("a<b>", 100<<10))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fetch.IsShell(page)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(200*len(page)) {
+		t.Errorf("%d MB for a page of %d KB", used>>20, len(page)>>10)
+	}
 }

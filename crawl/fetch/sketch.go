@@ -31,7 +31,7 @@ func draw(body []byte, enough int) sketch {
 		case html.ErrorToken:
 			d.endBlock()
 			d.endControl()
-			return d.sketch
+			return d.done()
 		case html.TextToken:
 			d.words(string(d.z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -41,15 +41,21 @@ func draw(body []byte, enough int) sketch {
 			d.closeTag(string(name))
 		}
 	}
-	return d.sketch
+	return d.done()
 }
 
 type drawing struct {
 	sketch
 	z       *html.Tokenizer
 	block   strings.Builder
+	without strings.Builder  // what sketch.noscript will be
 	control *strings.Builder // label being read, nil outside of one
 	hidden  string           // the element whose text is not shown, "" outside of one
+}
+
+func (d *drawing) done() sketch {
+	d.noscript = d.without.String()
+	return d.sketch
 }
 
 func (d *drawing) open() {
@@ -101,7 +107,7 @@ func (d *drawing) closeTag(name string) {
 func (d *drawing) words(s string) {
 	switch {
 	case d.hidden == "noscript":
-		d.noscript += s
+		d.without.WriteString(s)
 	case d.hidden != "":
 	case d.control != nil:
 		d.control.WriteString(s)
