@@ -55,20 +55,25 @@ func (n *Node) Attach(ctx context.Context, path string) (res api.AttachResult, e
 		Bytes: adopted.Stats.Bytes, FileBytes: adopted.FileBytes, AttachedAt: time.Now().UTC().Truncate(time.Second),
 	}
 	res = api.AttachResult{Migrated: adopted.Migrated, LogBeside: adopted.LogBeside, New: true}
-	// The same bytes under another path are the same file.
 	var gone []string
 	list = slices.DeleteFunc(list, func(f api.AttachedFile) bool {
-		if f.Path != path && f.Name != file.Name {
+		if f.Path != path {
+			if f.Name == file.Name { // the same bytes under another path are the same file
+				res.New, res.SameAs = false, f.Path
+			}
 			return false
 		}
 		res.New = false
-		res.Replaced = res.Replaced || f.Name != file.Name
 		if f.Name != file.Name {
+			res.Replaced = true
 			gone = append(gone, f.Name)
 		}
 		return true
 	})
-	if err := a.replace(append(list, file)); err != nil {
+	if res.SameAs == "" {
+		list = append(list, file)
+	}
+	if err := a.replace(list); err != nil {
 		return res, explain(err)
 	}
 	res.AttachedFile, res.TookMS = file, time.Since(start).Milliseconds()

@@ -161,6 +161,19 @@ func TestAttachingAgainTakesWhatTheFileHoldsNow(t *testing.T) {
 		t.Errorf("the same again: %+v, %v", again, err)
 	}
 	mustFind(t, n, "marten", "file one marten")
+	twin := filepath.Join(t.TempDir(), "twin.db")
+	if b, err := os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	} else {
+		writeFile(t, twin, string(b))
+	}
+	if same, err := n.Attach(t.Context(), twin); err != nil || same.New || same.SameAs != path || same.Path != twin || same.Name != first.Name {
+		t.Errorf("the same bytes elsewhere: %+v, %v", same, err)
+	}
+	if s, err := n.Status(t.Context()); err != nil || len(s.Attached) != 1 || s.Attached[0].Path != path {
+		t.Errorf("after the same bytes: %+v, %v", s.Attached, err)
+	}
+	mustFind(t, n, "marten", "file one marten")
 	os.Remove(path)
 	writeDonor(t, path, shard.KindShared, "another marten")
 	other, err := n.Attach(t.Context(), path)
@@ -168,6 +181,19 @@ func TestAttachingAgainTakesWhatTheFileHoldsNow(t *testing.T) {
 		t.Errorf("another: %+v, %v", other, err)
 	}
 	mustFind(t, n, "marten", "file another marten")
+	mustHold(t, home, other.Name, "list.json")
+	// What held other bytes, and holds those of another now, is that one.
+	if _, err := n.Attach(t.Context(), twin); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	} else {
+		writeFile(t, twin, string(b))
+	}
+	if same, err := n.Attach(t.Context(), twin); err != nil || !same.Replaced || same.SameAs != path {
+		t.Errorf("other bytes, and those of another path: %+v, %v", same, err)
+	}
 	mustHold(t, home, other.Name, "list.json")
 	if _, err := n.Detach(t.Context(), other.Name); err != nil {
 		t.Error(err)

@@ -45,11 +45,12 @@ type AttachedFile struct {
 // AttachResult says what was verified: all of it.
 type AttachResult struct {
 	AttachedFile
-	New       bool  `json:"new"`        // neither the path nor these bytes were attached
-	Replaced  bool  `json:"replaced"`   // the path was attached with other bytes, which are gone
-	Migrated  bool  `json:"migrated"`   // it was of an older schema version; the copy is not
-	LogBeside bool  `json:"log_beside"` // a log lay beside it: what was in that alone was left out
-	TookMS    int64 `json:"took_ms"`
+	New       bool   `json:"new"`        // neither the path nor these bytes were attached
+	Replaced  bool   `json:"replaced"`   // the path was attached with other bytes, which are gone
+	SameAs    string `json:"same_as"`    // path under which the same bytes are attached; they stay attached as that alone
+	Migrated  bool   `json:"migrated"`   // it was of an older schema version; the copy is not
+	LogBeside bool   `json:"log_beside"` // a log lay beside it: what was in that alone was left out
+	TookMS    int64  `json:"took_ms"`
 }
 
 // CheckRequest says how to check.

@@ -105,7 +105,8 @@ type Network interface {
 // are copied, verified whole and never served to peers.
 type Attacher interface {
 	// Attach takes an absolute path. A path that is attached already is taken
-	// anew, with what the file holds now.
+	// anew, with what the file holds now; bytes that are attached under another
+	// path stay attached as that alone.
 	Attach(ctx context.Context, path string) (AttachResult, error)
 	// Detach takes the path that was attached, or the name of the copy.
 	Detach(ctx context.Context, nameOrPath string) (AttachedFile, error)
