@@ -43,35 +43,46 @@ func (d *demo) sync(ctx context.Context) error {
 }
 
 func (d *demo) queryFollower(ctx context.Context) error {
-	var res api.QueryResult
-	if err := d.ask(ctx, &d.b, &res, "query", "--limit", "100", question); err != nil {
+	private, passages, err := d.privateHits(ctx)
+	if err != nil {
 		return err
 	}
+	var res api.QueryResult
+	if err := d.ask(ctx, &d.b, &res, "query", "--limit", "1000", question); err != nil {
+		return err
+	}
+	found := false
 	for _, h := range res.Hits {
-		if h.Root == d.private.Root {
+		if private[h.Root] {
 			return errors.New("the follower found a private document")
 		}
-		if h.Root == d.shared.Root && h.Chunk == d.shared.Chunk {
-			say("", "b finds the shared passage itself now, and none of the %d private ones' documents", d.privateHits(ctx))
-			return nil
-		}
+		found = found || h.Root == d.shared.Root && h.Chunk == d.shared.Chunk
 	}
-	return errors.New("the follower does not find the shared passage")
+	if !found {
+		return errors.New("the follower does not find the shared passage")
+	}
+	say("", "b finds the shared passage itself now, and none of the %d in a's crawl", passages)
+	return nil
 }
 
-// privateHits counts the passages that the question has in a's crawl.
-func (d *demo) privateHits(ctx context.Context) int {
+// privateHits returns the documents of a's crawl that the question finds, and in
+// how many passages.
+func (d *demo) privateHits(ctx context.Context) (roots map[document.Root]bool, passages int, err error) {
 	var res api.QueryResult
 	if err := d.ask(ctx, &d.a, &res, "query", "--limit", "1000", question); err != nil {
-		return 0
+		return nil, 0, err
 	}
-	n := 0
+	roots = make(map[document.Root]bool)
 	for _, h := range res.Hits {
 		if h.Source == "crawl" {
-			n++
+			roots[h.Root] = true
+			passages++
 		}
 	}
-	return n
+	if passages == 0 {
+		return nil, 0, errors.New("the question finds nothing in the crawl any more")
+	}
+	return roots, passages, nil
 }
 
 // askForPrivate asks a, as a peer can, for a document of its crawl and for one
