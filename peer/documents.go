@@ -69,6 +69,11 @@ func (s *source) document(ctx context.Context, corpus CorpusID, header document.
 	if err != nil {
 		return nil, err
 	}
+	return s.readDocument(ctx, res, body, header)
+}
+
+// readDocument reads one document, all of the body, and verifies it.
+func (s *source) readDocument(ctx context.Context, res resource, body *body, header document.Header) (*document.Document, error) {
 	defer body.Close()
 	pack := packReader{r: body}
 	body.allow(header.Bytes)

@@ -262,23 +262,7 @@ func (f *fetcher) fetchDoc(src *source, b *bundle) error {
 	if err := f.hold(b, b.all[b.next]); err != nil {
 		return err
 	}
-	header := b.all[b.next].record.Header
-	res := resource{kind: kindDoc, corpus: f.corpus, root: header.Root}
-	body, err := src.open(f.ctx, res)
-	if errors.Is(err, ErrMissing) {
-		src.docless.Store(true)
-		var offset int64
-		for _, it := range b.all[:b.next] {
-			if it.record.Op != proof.OpWithdraw {
-				offset += elementSize(it.record.Header)
-			}
-		}
-		pack := resource{kind: kindPack, corpus: f.corpus, index: b.index, width: len(b.all)}
-		var rangeErr error
-		if body, rangeErr = src.openRange(f.ctx, pack, offset, elementSize(header)); rangeErr == nil {
-			res, err = pack, nil
-		}
-	}
+	body, res, err := src.element(f.ctx, f.corpus, b.all[b.next].record.Header, f.place(b, b.next))
 	if err != nil {
 		return err
 	}
@@ -288,6 +272,11 @@ func (f *fetcher) fetchDoc(src *source, b *bundle) error {
 		return err
 	}
 	return src.fail(f.ctx, res, pack.end())
+}
+
+// place returns where record i of a bundle has its document.
+func (f *fetcher) place(b *bundle, i int) place {
+	return placeOf(resource{kind: kindPack, corpus: f.corpus, index: b.index, width: len(b.all)}, b.all, i)
 }
 
 // take reads the element of the next record and hands the record on; hashing
@@ -311,7 +300,8 @@ func (f *fetcher) take(src *source, b *bundle, res resource, body *body, pack *p
 // verify hands the next record on, and has its text hashed meanwhile, of which so
 // many bytes were received. Came are the frames that it came in, or nil.
 func (f *fetcher) verify(src *source, b *bundle, res resource, text []byte, came [][]byte, received int64) error {
-	it := b.all[b.next]
+	at := b.next
+	it := b.all[at]
 	header := it.record.Header
 	it.fetched, it.received = true, received
 	select {
@@ -324,7 +314,7 @@ func (f *fetcher) verify(src *source, b *bundle, res resource, text []byte, came
 		defer close(it.ready)
 		var err error
 		if it.doc, err = document.Verify(header, text); err != nil {
-			it.doc, it.err = f.again(src, res, header, err)
+			it.doc, it.err = f.again(src, res, b, at, err)
 			it.received = int64(header.Bytes)
 			return
 		}
@@ -334,16 +324,20 @@ func (f *fetcher) verify(src *source, b *bundle, res resource, text []byte, came
 	return f.send(b, it)
 }
 
-// again asks other sources for a document that one sent wrongly, and ends the
-// use of that one.
-func (f *fetcher) again(bad *source, at resource, header document.Header, why error) (doc *document.Document, err error) {
-	fault := bad.fail(f.ctx, at, fmt.Errorf("%w: %w", ErrTampered, why))
+// again asks other sources for the document of record i of a bundle that one sent
+// wrongly, and ends the use of that one.
+func (f *fetcher) again(bad *source, res resource, b *bundle, i int, why error) (doc *document.Document, err error) {
+	fault := bad.fail(f.ctx, res, fmt.Errorf("%w: %w", ErrTampered, why))
 	f.pool.drop(bad, fault)
 	if f.pool.lone() {
 		return nil, fault
 	}
+	header, at := b.all[i].record.Header, f.place(b, i)
 	err = f.pool.try(f.ctx, func(src *source) error {
-		doc, err = src.document(f.ctx, f.corpus, header)
+		body, res, err := src.element(f.ctx, f.corpus, header, at)
+		if err == nil {
+			doc, err = src.readDocument(f.ctx, res, body, header)
+		}
 		if err == nil {
 			f.pool.brought(src, header.Bytes)
 		}

@@ -268,3 +268,31 @@ func TestAFolderGivesNothingFromOutside(t *testing.T) {
 		}
 	}
 }
+
+// Published trees need not have single documents: what one of them sent wrongly is in
+// the packs of the others.
+func TestATreeThatLiesEndsItselfAlone(t *testing.T) {
+	a := newNode(t)
+	dir := folderOf(t, a, entriesOf(t, "doc:/x", 700, 150))
+	files := http.FileServer(http.Dir(dir))
+	liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.URL.Path, "/pack/") {
+			files.ServeHTTP(w, r)
+			return
+		}
+		rec := httptest.NewRecorder()
+		r.Header.Del("Range")
+		files.ServeHTTP(rec, r)
+		body := rec.Body.Bytes()
+		body[len(body)/2] ^= 1
+		w.Write(body)
+	}))
+	defer liar.Close()
+	for _, from := range [][]string{{liar.URL, "file:" + dir}, {"file:" + dir, liar.URL}} {
+		b := newNode(t).up(nil)
+		res, err := b.peer.SyncFrom(t.Context(), SyncRequest{From: from, Corpus: a.origin("main")})
+		if err != nil || res.Documents != 700 || b.documents() != 700 {
+			t.Errorf("sync from %q = %+v, %v", from, res, err)
+		}
+	}
+}
