@@ -54,8 +54,8 @@ var (
 	ErrNoService = errors.New("the peer serves no corpora (it does not speak " + string(ProtocolID) + ")")
 	// ErrNoAnswers: the peer's owner has not told it to answer queries.
 	ErrNoAnswers = errors.New("it answers no queries")
-	// ErrTreeDocuments: what may be missing in a source that is no node.
-	ErrTreeDocuments = errors.New("a published tree gives single documents only where it was published with --documents")
+	// ErrTreeDocuments: the source is no node, and has single documents in packs alone.
+	ErrTreeDocuments = errors.New("it was published without --documents, and its log is too long to look for one document in it")
 	// ErrTreeProofs: what is missing in a source that is no node.
 	ErrTreeProofs = errors.New("a published tree has no proofs, nodes and their HTTP addresses have them")
 	// ErrAmbiguous: a corpus name stands for several corpora.

@@ -28,27 +28,32 @@ type RemoteProof struct {
 // root is a hash of the text, so the source needs no trust and no corpus has to
 // be followed. Nothing is stored. From is what it is for [Peer.SyncFrom]. Corpus
 // is an origin, a name, or empty: then each of the corpora that the source lists
-// is asked, at most 64. It returns the origin too, which is the source's word.
+// is asked, at most 64. It returns the origin too, which is the source's word. A tree
+// that was published without single documents has it looked up in its log, of which
+// at most 64 MiB are read, and then gives it out of a pack: [ErrTreeDocuments] where
+// that is not enough.
 //
 // Without a source the connected peers are asked, by the filters of their corpora:
 // those whose filter denies the root never hear of it, and those whose filter says
 // that they may have it are asked first.
 func (p *Peer) Get(ctx context.Context, from, corpusName string, root document.Root) (doc *document.Document, origin string, err error) {
+	left := int64(searchedLog)
 	err = p.askFor(ctx, from, corpusName, root, func(ctx context.Context, src *source, id CorpusID) (err error) {
+		origin = id.String()
 		res := resource{kind: kindDoc, corpus: id, root: root}
 		body, err := src.open(ctx, res)
+		if errors.Is(err, ErrMissing) && mayBeTree(from) {
+			doc, err = p.packed(ctx, src, id, root, &left)
+			return err
+		}
 		if err != nil {
 			return err
 		}
 		defer body.Close()
 		body.allow(0)
 		doc, err = readAny(body, root)
-		origin = id.String()
 		return src.fail(ctx, res, err)
 	})
-	if errors.Is(err, ErrMissing) && mayBeTree(from) {
-		err = fmt.Errorf("%w; %w", err, ErrTreeDocuments)
-	}
 	if err != nil {
 		return nil, "", fmt.Errorf("get %s: %w", root, err)
 	}

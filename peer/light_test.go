@@ -3,6 +3,8 @@ package peer
 import (
 	"bytes"
 	"errors"
+	"maps"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -94,5 +96,71 @@ func TestALightClientBelievesNobody(t *testing.T) {
 				t.Errorf("error = %v, want %v", err, c.want)
 			}
 		})
+	}
+}
+
+func TestADocumentComesOutOfAPackWhereATreeHasNothingElse(t *testing.T) {
+	a, b := newNode(t), newNode(t).up(nil)
+	entries := entriesOf(t, "doc:/x", 520, 150)
+	dir := folderOf(t, a, entries)
+	files := http.FileServer(http.Dir(dir))
+	var packs int64 // bytes of them that were sent
+	serve := func(change func(r *http.Request, body []byte)) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			rec := httptest.NewRecorder()
+			change(r, nil)
+			files.ServeHTTP(rec, r)
+			change(r, rec.Body.Bytes())
+			if strings.Contains(r.URL.Path, "/pack/") {
+				packs += int64(rec.Body.Len())
+			}
+			maps.Copy(w.Header(), rec.Header())
+			w.WriteHeader(rec.Code)
+			w.Write(rec.Body.Bytes())
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	ranges := serve(func(*http.Request, []byte) {})
+	whole := serve(func(r *http.Request, _ []byte) { r.Header.Del("Range") })
+	for _, from := range []string{ranges, whole, "file:" + dir} {
+		for _, i := range []int{0, 255, 256, 400, 519} {
+			want := entries[i].Document
+			packs = 0
+			doc, origin, err := b.peer.Get(t.Context(), from, a.origin("main"), want.Root())
+			if err != nil || origin != a.origin("main") || !bytes.Equal(doc.Text(), want.Text()) {
+				t.Fatalf("document %d from %s: %v", i, from, err)
+			}
+			if from == ranges && packs > 1024 {
+				t.Errorf("%d bytes of packs were sent for document %d, of %d", packs, i, len(want.Text()))
+			}
+		}
+		if _, _, err := b.peer.Get(t.Context(), from, a.origin("main"), document.Root{1}); !errors.Is(err, ErrMissing) {
+			t.Errorf("a root that is nowhere = %v, want ErrMissing", err)
+		}
+	}
+	for at, want := range map[string]error{"/pack/": ErrTampered, "/entries/": ErrMalformed, "/checkpoint": ErrMalformed} {
+		liar := serve(func(r *http.Request, body []byte) {
+			if strings.Contains(r.URL.Path, at) && len(body) > 0 {
+				body[len(body)-20] ^= 0x80
+			}
+		})
+		if doc, _, err := b.peer.Get(t.Context(), liar, a.origin("main"), entries[519].Document.Root()); !errors.Is(err, want) {
+			t.Errorf("a wrong byte in %s: %v, %v, want %v", at, doc, err, want)
+		}
+	}
+	src, err := b.peer.open(t.Context(), ranges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.close()
+	for most, want := range map[int64]error{1000: ErrTreeDocuments, searchedLog: nil} {
+		_, err := b.peer.packed(t.Context(), src, mustCorpus(t, a.origin("main")), entries[519].Document.Root(), &most)
+		if !errors.Is(err, want) {
+			t.Errorf("with a log that is too long: %v, want %v", err, want)
+		}
+	}
+	if b.documents() != 0 {
+		t.Errorf("%d documents were stored", b.documents())
 	}
 }
