@@ -61,7 +61,7 @@ func newHost(id identity, g *gater, cfg Config, over blocked) (host.Host, error)
 		libp2p.ConnectionGater(g),
 		libp2p.NoListenAddrs,
 		// TLS first: one stream moves a quarter more with it than with Noise.
-		libp2p.Security(libp2ptls.ID, libp2ptls.New),
+		libp2p.Security(libp2ptls.ID, newTLS),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
 		libp2p.WithDialTimeout(dialTime),
@@ -87,7 +87,11 @@ func transports(cfg Config) ([]libp2p.Option, error) {
 		libp2p.Transport(websocket.New),
 	}
 	if cfg.NetworkKeyFile == "" {
-		return append(opts, libp2p.Transport(quic.NewTransport)), nil
+		template, err := timeless()
+		if err != nil {
+			return nil, err
+		}
+		return append(opts, libp2p.Transport(quic.NewTransport, quic.WithTLSIdentityOption(libp2ptls.WithCertTemplate(template)))), nil
 	}
 	for _, a := range cfg.Listen {
 		if strings.Contains(a, "/quic") {
