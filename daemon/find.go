@@ -26,7 +26,7 @@ const (
 const (
 	defaultLimit = 10
 	MaxLimit     = 1000
-	MaxOffset    = 100_000
+	MaxOffset    = shard.MaxHits - 1 // for a page of one hit
 )
 
 // Query implements [api.Finder]. Every hit was verified against its own proof.
@@ -59,7 +59,7 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	if err != nil {
 		return res, explain(err)
 	}
-	res = api.QueryResult{Hits: []api.Hit{}, Total: found.Total, Mode: found.Mode, Pending: found.Pending}
+	res = api.QueryResult{Total: found.Total, Mode: found.Mode, Pending: found.Pending}
 	res.Refused = append(res.Refused, set.failed...)
 	for _, f := range found.Refused {
 		res.Refused = append(res.Refused, api.Failure{URI: f.Path, Error: f.Err.Error(), Next: n.nextFor(f)})
@@ -77,29 +77,9 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 		return res, explain(err)
 	}
 	res.Warnings = append(res.Warnings, filtered...)
-	snippets, err := shard.NewSnippeter(req.Text)
-	if err != nil {
-		return res, explain(err)
-	}
-	check := new(proof.Checker) // hits of one corpus share a signature
 	var proofs []*proof.Proof
-	for i, h := range hits {
-		hit, p, err := n.hit(check, logs, h, set.source[h.File])
-		if err != nil {
-			return res, err
-		}
-		if hit.Source == sourceCrawl {
-			about, err := n.private.About(ctx, hit.URI)
-			if err != nil {
-				return res, explain(err)
-			}
-			hit.Author = about.Author
-		}
-		hit.Rank = req.Offset + i + 1
-		s := snippets.Snippet(h.Passage.Text)
-		hit.Snippet = api.Snippet{Text: s.Text, Start: s.Start, Marks: s.Marks}
-		res.Hits = append(res.Hits, hit)
-		proofs = append(proofs, p)
+	if res.Hits, proofs, err = n.shown(ctx, req, set, hits, logs); err != nil {
+		return res, err
 	}
 	if req.Bundle && len(proofs) > 0 {
 		if res.Bundle, err = bundle(proofs, hits); err != nil {
@@ -113,6 +93,34 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	}
 	res.TookMS = time.Since(start).Milliseconds()
 	return res, nil
+}
+
+// shown returns hits as they are shown, and their proofs, which it has checked.
+func (n *Node) shown(ctx context.Context, req api.QueryRequest, set *searchSet, hits []shard.Hit, logs provenLogs) (shown []api.Hit, proofs []*proof.Proof, err error) {
+	snippets, err := shard.NewSnippeter(req.Text)
+	if err != nil {
+		return nil, nil, explain(err)
+	}
+	check := new(proof.Checker) // hits of one corpus share a signature
+	shown = []api.Hit{}
+	for i, h := range hits {
+		hit, p, err := n.hit(check, logs, h, set.source[h.File])
+		if err != nil {
+			return nil, nil, err
+		}
+		if hit.Source == sourceCrawl {
+			about, err := n.private.About(ctx, hit.URI)
+			if err != nil {
+				return nil, nil, explain(err)
+			}
+			hit.Author = about.Author
+		}
+		hit.Rank = req.Offset + i + 1
+		s := snippets.Snippet(h.Passage.Text)
+		hit.Snippet = api.Snippet{Text: s.Text, Start: s.Start, Marks: s.Marks}
+		shown, proofs = append(shown, hit), append(proofs, p)
+	}
+	return shown, proofs, nil
 }
 
 // A searchSet is the files of one query and what each is to its owner.

@@ -54,46 +54,7 @@ file as well, which arborist-verify checks.`,
 				}
 			}
 			req.Peers = req.Peers || len(req.Ask) > 0
-			return a.with(cmd.Context(), func(s api.Service) error {
-				if err := a.catchUp(cmd.Context(), s); err != nil {
-					return err
-				}
-				res, err := s.Query(cmd.Context(), req)
-				if err != nil {
-					return err
-				}
-				a.sayAsked(req, res)
-				a.warn(res.Warnings)
-				for _, f := range res.Refused {
-					a.note("refused: %s: %s", f.URI, f.Error)
-					if f.Next != "" {
-						a.note("next: %s", f.Next)
-					}
-				}
-				if res.Pending > 0 {
-					a.note("%s stored and not in the search index yet: the same query finds more in a while", plural(res.Pending, "document"))
-				}
-				answer := res
-				answer.Bundle = "" // goes to its file
-				missing := noBundle(req, res, bundle)
-				if req.Bundle && missing == nil {
-					if err := a.keepBundle(res, bundle); err != nil {
-						return err
-					}
-				}
-				err = a.emit(struct {
-					api.QueryResult
-					Error *api.Error `json:"error,omitempty"`
-				}{answer, missing}, func(l *lines) { printHits(l, req, res) })
-				if err == nil && missing != nil {
-					a.say(missing)
-					return &exitError{missing.Code.ExitCode()}
-				}
-				if err == nil && (len(res.Refused) > 0 || silent(res)) {
-					err = &exitError{api.CodePartial.ExitCode()}
-				}
-				return err
-			})
+			return a.with(cmd.Context(), func(s api.Service) error { return a.query(cmd.Context(), s, req, bundle) })
 		},
 	}
 	f := cmd.Flags()
@@ -109,6 +70,49 @@ file as well, which arborist-verify checks.`,
 	f.StringArrayVar(&req.Ask, "ask", nil, "send it to this peer: an ID, a full multiaddr or a URL")
 	f.StringVar(&bundle, "bundle", "", "write the page's hits with their proofs to this file")
 	return cmd
+}
+
+// query asks a node and shows what it answers; the bundle of the page goes to its
+// file, where one is named.
+func (a *app) query(ctx context.Context, s api.Service, req api.QueryRequest, bundle string) error {
+	if err := a.catchUp(ctx, s); err != nil {
+		return err
+	}
+	res, err := s.Query(ctx, req)
+	if err != nil {
+		return err
+	}
+	a.sayAsked(req, res)
+	a.warn(res.Warnings)
+	for _, f := range res.Refused {
+		a.note("refused: %s: %s", f.URI, f.Error)
+		if f.Next != "" {
+			a.note("next: %s", f.Next)
+		}
+	}
+	if res.Pending > 0 {
+		a.note("%s stored and not in the search index yet: the same query finds more in a while", plural(res.Pending, "document"))
+	}
+	answer := res
+	answer.Bundle = "" // goes to its file
+	missing := noBundle(req, res, bundle)
+	if req.Bundle && missing == nil {
+		if err := a.keepBundle(res, bundle); err != nil {
+			return err
+		}
+	}
+	err = a.emit(struct {
+		api.QueryResult
+		Error *api.Error `json:"error,omitempty"`
+	}{answer, missing}, func(l *lines) { printHits(l, req, res) })
+	if err == nil && missing != nil {
+		a.say(missing)
+		return &exitError{missing.Code.ExitCode()}
+	}
+	if err == nil && (len(res.Refused) > 0 || silent(res)) {
+		err = &exitError{api.CodePartial.ExitCode()}
+	}
+	return err
 }
 
 // catchUp has what is stored indexed before a query of a node that ends with it:
