@@ -55,9 +55,9 @@ func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, e
 // [ErrNothingToResume] where none is.
 func (c *Crawler) addresses(ctx context.Context) (addresses []audit.Address, err error) {
 	err = c.cfg.Store.db.Addresses(ctx, c.seeds, func(a crawldb.Address) error {
-		_, document := c.isDocument(a.URL, a.Depth)
+		_, named := c.isDocument(a.URL, a.Depth)
 		addresses = append(addresses, audit.Address{
-			URL: a.URL, FoundOn: a.FoundOn, Depth: a.Depth, Trail: a.Trail, Status: a.Status, Result: resultOf(a.State), Reason: a.Reason, Document: document,
+			URL: a.URL, FoundOn: a.FoundOn, Depth: a.Depth, Trail: a.Trail, Status: a.Status, Result: resultOf(a.State), Reason: a.Reason, Document: named || a.Document,
 		})
 		redirected(&addresses[len(addresses)-1])
 		return nil

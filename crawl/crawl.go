@@ -181,7 +181,7 @@ type Crawler struct {
 	fetcher fetch.Fetcher
 	close   func() error // of a fetcher of our own
 	report  Report
-	gone    []crawldb.Check // addresses that answered 404 or 410, up to maxGone
+	gone    []crawldb.Check // addresses whose page is not to be had any more, up to maxGone
 }
 
 // maxGone bounds the addresses that are held to mark stored pages.

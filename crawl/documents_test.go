@@ -137,24 +137,38 @@ func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
 // Addresses that say nothing of what they lead to.
 func TestDocumentsAreKnownByTheirFirstBytes(t *testing.T) {
 	pages := map[string]site.Page{
-		"/":        site.Links("home", "/get?n=1", "/get?n=2", "/get?n=3", "/get?n=4", "/get?n=5", "/get?n=6"),
+		"/":        site.Links("home", "/get?n=1", "/get?n=2", "/get?n=3", "/get?n=4", "/get?n=5", "/get?n=6", "/get?n=7"),
 		"/get?n=1": {Type: "application/octet-stream", Body: letter},
 		"/get?n=2": {Type: "application/vnd.openxmlformats-officedocument.wordprocessingml.document", Body: report},
 		"/get?n=3": {Type: "binary/octet-stream", Body: `{\rtf1 The text of the note.}`},
 		"/get?n=4": {Type: "application/octet-stream", Body: string(ooxml.Zip(map[string]string{"a.txt": "a"}))},
 		"/get?n=5": {Type: "application/json", Body: "{}"},
 		"/get?n=6": {Type: "image/png", Body: report},
+		"/get?n=7": {Type: "text/html", Body: letter + " "},
 	}
 	s := site.New(pages)
 	base := s.Start(t)
 	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
-	if _, stored, err := into(t, t.Context(), p, Config{Seed: base + "/", Depth: 1, Documents: true}); err != nil || stored.Documents != 4 {
+	if _, stored, err := into(t, t.Context(), p, Config{Seed: base + "/", Depth: 1, Documents: true}); err != nil || stored.Documents != 5 {
 		t.Fatalf("%+v, %v", stored, err)
 	}
-	equal(t, "documents", currentURIs(t, p), []string{"/", "/get?n=1", "/get?n=2", "/get?n=3"})
-	if counts, err := p.Recheck(t.Context(), RecheckConfig{Crawl: Config{Fast: true, AllowNets: loopback}}); err != nil || counts[Fresh] != 4 {
+	equal(t, "documents", currentURIs(t, p), []string{"/", "/get?n=1", "/get?n=2", "/get?n=3", "/get?n=7"})
+	if counts, err := p.Recheck(t.Context(), RecheckConfig{Crawl: Config{Fast: true, AllowNets: loopback}}); err != nil || counts[Fresh] != 5 {
 		t.Errorf("looked at again: %v, %v", counts, err)
 	}
+	c, err := New(Config{Seed: base + "/", Store: p, AllowNets: loopback}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	audit, err := c.Audit(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, f := range audit.Documents {
+		files = append(files, strings.TrimPrefix(f.URL, base)+" on "+strings.TrimPrefix(f.FoundOn, base))
+	}
+	equal(t, "files", files, []string{"/get?n=1 on /", "/get?n=2 on /", "/get?n=3 on /", "/get?n=7 on /"})
 	equal(t, "without --documents", fast(t, site.New(pages), "/", 1).paths(), []string{"/"})
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"arborist/crawl/internal/crawldb"
 )
 
 // What can be wrong with a crawl from its start. A [SeedError] wraps one of
@@ -32,7 +34,7 @@ var (
 	ErrNothingToResume = errors.New("nothing to resume")
 	// ErrOtherCrawl: Config.Resume, and the crawl in the store was begun with
 	// another depth.
-	ErrOtherCrawl = errors.New("begun with another depth")
+	ErrOtherCrawl = crawldb.ErrDepth
 	// ErrBusy: the store is in the middle of a crawl of the same seed.
 	ErrBusy = errors.New("this seed is being crawled already")
 )

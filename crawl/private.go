@@ -129,7 +129,7 @@ func (p *Private) begin(ctx context.Context, seeds []string, depth int, resume b
 	case errors.Is(err, crawldb.ErrNoCrawl):
 		return nil, fmt.Errorf("crawl %s: %w: start it without --resume", seed, ErrNothingToResume)
 	case errors.Is(err, crawldb.ErrDepth):
-		return nil, fmt.Errorf("crawl %s: %w (%w): give the same --depth, or start it without --resume", seed, ErrOtherCrawl, err)
+		return nil, fmt.Errorf("%w: give the same --depth, or start it without --resume", err)
 	}
 	return c, err
 }

@@ -250,6 +250,11 @@ func TestAPageThatIsGoneAndComesBackLosesItsMark(t *testing.T) {
 	if again, _, _ := w.p.GoneSince(t.Context(), w.base+"/a"); !again.Equal(since) {
 		t.Errorf("gone since %v, then since %v", since, again)
 	}
+	w.site.Set("/a", site.Page{Body: `<meta name=robots content=noindex>` + text("a")})
+	if report, _, err := into(t, t.Context(), w.p, Config{Seed: w.base + "/", Depth: 1, Fast: true}); err != nil || report.Gone != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	gone(true, "after a crawl that was asked not to keep it")
 	w.site.Set("/a", site.Page{Body: text("a, again")})
 	if _, _, err := into(t, t.Context(), w.p, Config{Seed: w.base + "/", Depth: 1, Fast: true}); err != nil {
 		t.Fatal(err)

@@ -75,8 +75,8 @@ func (r *run) note(v visited) {
 			r.traps.brought(u, v.looks)
 		}
 	}
-	if gone := v.status == http.StatusNotFound || v.status == http.StatusGone; gone && r.keeps && len(r.c.gone) < maxGone {
-		r.c.gone = append(r.c.gone, crawldb.Check{URL: v.entry.URL, At: time.Now(), Status: v.status, Reason: v.reason})
+	if gone := v.status == http.StatusNotFound || v.status == http.StatusGone || v.found.NoIndex; gone && r.keeps && len(r.c.gone) < maxGone {
+		r.c.gone = append(r.c.gone, crawldb.Check{URL: v.entry.URL, At: time.Now(), Status: v.status, Reason: cmp.Or(v.reason, noIndexed)})
 	}
 	answered := v.state == frontier.Done || v.state == frontier.Failed && v.status >= http.StatusBadRequest
 	if answered && r.c.cfg.Visit != nil {
@@ -99,7 +99,9 @@ func (r *run) outcome(v visited) frontier.Outcome {
 	}
 	o.SeedVector = v.vector
 	o.Author = cmp.Or(r.c.cfg.Author, v.found.Author)
-	_, o.Document = r.c.isDocument(v.entry.URL, v.entry.Depth)
+	if _, named := r.c.isDocument(v.entry.URL, v.entry.Depth); named || v.document && v.entry.Depth > 0 {
+		o.Document = true
+	}
 	switch {
 	case v.state != frontier.Done:
 	case v.found.NoIndex:

@@ -1,10 +1,12 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 
 	"arborist/crawl/fetch"
 	"arborist/crawl/internal/frontier"
@@ -82,12 +84,20 @@ func (c *Crawler) sitemaps(ctx context.Context, g *gate, address string) iter.Se
 		if !yield(c.list(address, first), err) {
 			return
 		}
+		seen := map[string]bool{address: true}
 		for i, next := range first.Sitemaps {
+			if seen[next] {
+				continue // indexes of some sites list themselves
+			}
+			seen[next] = true
 			if i == maxSitemaps {
 				yield(listing{address: address}, sitemapError(address, fmt.Errorf("it leads to %d sitemaps, of which %d were read", len(first.Sitemaps), maxSitemaps)))
 				return
 			}
 			s, err := c.oneSitemap(ctx, g, next)
+			if err == nil && len(s.Sitemaps) > 0 {
+				err = sitemapError(next, fmt.Errorf("an index within an index: the %d sitemaps that it leads to were not read", len(s.Sitemaps)))
+			}
 			if !yield(c.list(next, s), err) || ctx.Err() != nil {
 				return
 			}
@@ -140,8 +150,8 @@ func (c *Crawler) oneSitemap(ctx context.Context, g *gate, address string) (site
 			address = resp.Location
 			continue
 		}
-		if resp.Status != 200 || resp.Skipped != "" {
-			return fail(fmt.Errorf("status %d %s", resp.Status, resp.Skipped))
+		if resp.Status != http.StatusOK || resp.Skipped != "" {
+			return fail(errors.New(cmp.Or(resp.Skipped, statusText(resp.Status))))
 		}
 		s, err := sitemap.Parse(resp.Body)
 		if err != nil {

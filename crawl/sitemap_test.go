@@ -50,7 +50,8 @@ func listedSite(t *testing.T) (s *site.Site, base string) {
 		"/private/x":  site.Links("private"),
 	})
 	base = s.Start(t)
-	s.Set("/index.xml", sitemapOf("sitemap", base+"/one.xml", base+"/two.xml.gz", base+"/none.xml", "https://elsewhere.example/s.xml"))
+	s.Set("/index.xml", sitemapOf("sitemap", base+"/one.xml", base+"/two.xml.gz", base+"/none.xml", "https://elsewhere.example/s.xml", base+"/index.xml", base+"/one.xml", base+"/inner.xml"))
+	s.Set("/inner.xml", sitemapOf("sitemap", base+"/three.xml"))
 	s.Set("/one.xml", sitemapOf("url", base+"/linked", base+"/far", base+"/private/x", base+"/far", "https://elsewhere.example/", "no address"))
 	s.Set("/two.xml.gz", zipped(t, sitemapOf("url", base+"/linked", base+"/", base+"/gone")))
 	return s, base
@@ -81,7 +82,7 @@ func TestThePagesOfASitemapAreCrawledOnceAndByTheRules(t *testing.T) {
 			for _, c := range r.Cut {
 				cut = append(cut, strings.TrimPrefix(c.URL, base))
 			}
-			equal(t, "sitemaps not read", cut, []string{"/none.xml", "https://elsewhere.example/s.xml"})
+			equal(t, "sitemaps not read", cut, []string{"/none.xml", "https://elsewhere.example/s.xml", "/inner.xml"})
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"arborist/crawl/internal/links"
 	"arborist/crawl/internal/weburl"
 	"arborist/ingest"
+	"arborist/ingest/extract"
 )
 
 // A visited is what a worker brings back about one entry.
@@ -36,6 +37,8 @@ type visited struct {
 	social  int         // of these, to social media
 	content uint64      // a hash of a page's bytes, see twins
 	looks   looks       // zero where it is no HTML
+
+	document bool // a document file, by its bytes
 
 	unrelated bool      // its links are not followed, see relevance
 	vector    []float32 // of the seed's page
@@ -210,6 +213,9 @@ func (r *run) page(ctx context.Context, v visited, u weburl.URL, resp fetch.Resp
 		return v.refused(ErrSeedNotPage, inDisguise(resp.ContentType, resp.Body))
 	case resp.Status == http.StatusNoContent, resp.Status == http.StatusResetContent, resp.Status == http.StatusPartialContent:
 		return v.failed(ErrSeedNotPage, fetch.Denied, statusText(resp.Status))
+	}
+	if v.document = extract.IsDocument(resp.Body); v.document && v.entry.Depth > 0 && !r.c.cfg.Documents {
+		return v.refused(ErrSeedNotPage, reasonDocument) // whatever its server calls it
 	}
 	v.state = frontier.Done
 	if isHTML(resp.ContentType, resp.Body) {

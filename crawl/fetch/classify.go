@@ -20,7 +20,7 @@ var (
 	ErrTooLarge = errors.New("over the size limit")
 
 	errTimeout  = errors.New("page timeout")
-	errEncoding = errors.New("content coding not understood")
+	errEncoding = errors.New("not understood")
 )
 
 // Reasons of [Error] that [Error.Dropped] knows.
@@ -45,10 +45,10 @@ func classify(caller, timed context.Context, url, during string, err error) erro
 	switch {
 	case errors.Is(err, egress.ErrDenied):
 		e.Class, e.Reason = Denied, "address not allowed"
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, ErrTooLarge), tooWide(err):
 		e.Class, e.Reason = ResourceLimit, "too large"
 	case errors.Is(err, errEncoding):
-		e.Class, e.Reason = Denied, "content coding not understood"
+		e.Class, e.Reason = Denied, "content coding"
 	case headerTooLarge(err):
 		e.Class, e.Reason, e.Err = ResourceLimit, "response header too large", fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case timed.Err() != nil:

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -99,6 +100,10 @@ func (d *decoders) one(coding string, r io.Reader) (io.Reader, func(), error) {
 	}
 }
 
+// tooWide recognises a body that asks for more memory than one may: a window of
+// more than 8 MiB, which HTTP allows at most.
+func tooWide(err error) bool { return errors.Is(err, zstd.ErrWindowSizeExceeded) }
+
 // A gzipBody reads gzip members one after the other. What follows the last
 // one and is no gzip is ignored, as browsers do: servers pad.
 type gzipBody struct {
@@ -108,6 +113,9 @@ type gzipBody struct {
 	in  bool // inside a member
 }
 
+// gzipHeader is the least length of a member's header, in bytes.
+const gzipHeader = 10
+
 func (g *gzipBody) reset(r io.Reader) {
 	g.src.Reset(r)
 	g.any, g.in = false, false
@@ -116,6 +124,9 @@ func (g *gzipBody) reset(r io.Reader) {
 func (g *gzipBody) Read(p []byte) (int, error) {
 	for {
 		if !g.in {
+			if start, err := g.src.Peek(gzipHeader); g.any && err == io.EOF && !bytes.HasPrefix(start, []byte{0x1f, 0x8b}) {
+				return 0, io.EOF // too short to be a header
+			}
 			err := g.zr.Reset(&g.src)
 			if g.any && errors.Is(err, gzip.ErrHeader) {
 				return 0, io.EOF

@@ -19,6 +19,8 @@ type Address struct {
 	State   frontier.State
 	Status  int
 	Reason  string
+
+	Document bool // it was fetched and is a document file
 }
 
 // Addresses calls fn with every address of the latest crawl of these seeds, in
@@ -33,8 +35,8 @@ func (db *DB) Addresses(ctx context.Context, seeds []string, fn func(Address) er
 	if err != nil {
 		return fmt.Errorf("read crawl of %s: %w", seed, err)
 	}
-	rows, err := db.file.Reader().QueryContext(ctx, `SELECT f.url, coalesce(p.url, ''), f.depth, f.trail, f.state, f.status, f.reason
-		FROM frontier f LEFT JOIN referrers r ON r.entry = f.id LEFT JOIN frontier p ON p.id = r.page
+	rows, err := db.file.Reader().QueryContext(ctx, `SELECT f.url, coalesce(p.url, ''), f.depth, f.trail, f.state, f.status, f.reason, coalesce(a.parent, '') <> ''
+		FROM frontier f LEFT JOIN referrers r ON r.entry = f.id LEFT JOIN frontier p ON p.id = r.page LEFT JOIN about a ON a.url = f.url
 		WHERE f.crawl = ? ORDER BY f.id`, id)
 	if err != nil {
 		return fmt.Errorf("read crawl of %s: %w", seed, err)
@@ -43,7 +45,7 @@ func (db *DB) Addresses(ctx context.Context, seeds []string, fn func(Address) er
 	for rows.Next() {
 		var a Address
 		var trail string
-		if err := rows.Scan(&a.URL, &a.FoundOn, &a.Depth, &trail, &a.State, &a.Status, &a.Reason); err != nil {
+		if err := rows.Scan(&a.URL, &a.FoundOn, &a.Depth, &trail, &a.State, &a.Status, &a.Reason, &a.Document); err != nil {
 			return fmt.Errorf("read crawl of %s: %w", seed, err)
 		}
 		if trail != "" {
