@@ -47,6 +47,8 @@ sites apart from each other: arborist crawl-sites.`,
 			if req.Ingest {
 				a.note("Pages go to the private crawl db: no peer can read them.")
 				a.goOn = goOnCrawl
+			} else {
+				a.goOn = "nothing is kept of a crawl without --ingest"
 			}
 			return a.with(cmd.Context(), func(s api.Service) error { return a.crawl(cmd, s, req) })
 		},
