@@ -44,7 +44,7 @@ func takeLock(ctx context.Context, home Home, wait time.Duration) (*lock, error)
 			f.Close()
 			return nil, api.NewError(api.CodeLocked,
 				fmt.Errorf("open %s: %w (pid %s)", home, ErrLocked, strings.TrimSpace(string(owner))),
-				"wait for it, stop it, or use another --home")
+				"wait for it, or stop it (Ctrl-C keeps what it has done); beside a daemon all verbs work at the same time: when it is done, start one: arborist daemon")
 		}
 		select {
 		case <-ctx.Done():

@@ -133,6 +133,8 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 	if n.id, err = existingID(opts.Home); err != nil {
 		return nil, err
 	}
+	n.crawlDB = crawlDBPath(opts.Home, cfg)
+	n.sayOutdated()
 	if n.shared, err = shard.OpenDamaged(opts.Home.Shards()); err != nil {
 		return nil, err
 	}
@@ -150,8 +152,8 @@ func open(ctx context.Context, opts Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.attached = openAttachments(opts.Home)
+	n.upgradeAttached(ctx)
 	n.politeness = crawl.NewPoliteness(n.userAgent(), time.Duration(cfg.Crawl.RobotsTTLMinutes)*time.Minute)
-	n.crawlDB = crawlDBPath(opts.Home, cfg)
 	if n.private, err = crawl.OpenDamaged(n.crawlDB); err != nil {
 		return nil, err
 	}

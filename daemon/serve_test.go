@@ -184,7 +184,7 @@ func TestOneProcessOwnsAHome(t *testing.T) {
 	ctx := t.Context()
 	_, err := Open(ctx, Options{Home: home})
 	var e *api.Error
-	if !errors.As(err, &e) || e.Code != api.CodeLocked || !strings.Contains(e.Message, fmt.Sprintf("pid %d", os.Getpid())) {
+	if !errors.As(err, &e) || e.Code != api.CodeLocked || !strings.Contains(e.Message, fmt.Sprintf("pid %d", os.Getpid())) || !strings.Contains(e.Hint, "arborist daemon") {
 		t.Fatalf("second owner: %v", err)
 	}
 	if err := stop(); err != nil {

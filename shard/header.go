@@ -104,6 +104,14 @@ func inspectFile(path string) (Kind, uint32, error) {
 	return Kind(binary.BigEndian.Uint32(header[68:])), binary.BigEndian.Uint32(header[60:]), nil
 }
 
+// Outdated reports whether there is a shard file of an older schema version at a
+// path: opened as one of ours, it is brought to this one, and indexed anew. It reads
+// the head of the file alone.
+func Outdated(path string) bool {
+	kind, version, err := inspectFile(path)
+	return err == nil && (kind == KindShared || kind == KindPrivate) && 0 < version && version < SchemaVersion
+}
+
 // expect compares what inspect found with what is wanted.
 func expect(kind Kind, version uint32, want ...Kind) error {
 	ok := false
