@@ -117,33 +117,48 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// startAll starts what may start now, one entry of each lane in turn.
+// startAll starts what may start now, one entry of each lane in turn. What is in a
+// trap is noted together: thousands may be in a row.
 func (r *run) startAll(ctx context.Context) error {
+	var trapped []visited
+	note := func() error {
+		batch := trapped
+		trapped = nil
+		return r.absorb(ctx, batch)
+	}
 	for started := true; started; {
 		started = false
 		free := r.free()
 		// Lanes that come up meanwhile have their turn in the next round.
 		for _, l := range r.order[:len(r.order):len(r.order)] {
 			if r.full() {
-				return nil
+				return note()
 			}
 			if !r.mayStart(l, free) {
 				continue
+			}
+			if len(l.ready) == 0 { // the frontier is asked, for which trapped ones still wait
+				if err := note(); err != nil {
+					return err
+				}
 			}
 			e, ok, err := l.next(ctx)
 			if err != nil {
 				return err
 			}
-			if ok {
-				started = true
-				free--
-				if err := r.start(ctx, l, e); err != nil {
-					return err
-				}
+			if !ok {
+				continue
 			}
+			started = true
+			if v, trap := r.trapped(l, e); trap {
+				trapped = append(trapped, v)
+				continue
+			}
+			free--
+			r.start(l, e)
 		}
 	}
-	return nil
+	return note()
 }
 
 // mayStart keeps the bounds: in polite mode one visit for each host; in fast
@@ -176,19 +191,24 @@ func (r *run) full() bool {
 	return most > 0 && r.report.Pages+r.inFlight >= most
 }
 
-// start sends an entry on its way, unless it is in a trap.
-func (r *run) start(ctx context.Context, l *lane, e frontier.Entry) error {
-	if u, err := r.c.parser.Parse(e.URL); err == nil && l.attempts[e.ID] == 0 {
-		if reason := r.traps.charge(u, e.Chain, e.Depth); reason != "" {
-			v := visited{entry: e, lane: l}
-			return r.absorb(ctx, []visited{v.refused(ErrSeedURL, reason)})
-		}
+// trapped charges an entry that is tried for the first time to its trap budgets,
+// and refuses it where one is spent.
+func (r *run) trapped(l *lane, e frontier.Entry) (v visited, trap bool) {
+	u, err := r.c.parser.Parse(e.URL)
+	if err != nil || l.attempts[e.ID] > 0 {
+		return v, false
 	}
+	reason := r.traps.charge(u, e.Chain, e.Depth)
+	v = visited{entry: e, lane: l}
+	return v.refused(ErrSeedURL, reason), reason != ""
+}
+
+// start sends an entry on its way.
+func (r *run) start(l *lane, e frontier.Entry) {
 	r.inFlight++
 	l.inFlight++
 	r.busy[l.host]++
 	r.send(l, e)
-	return nil
 }
 
 // nextRetry gives the time at which the next lane may try its failures again.
