@@ -15,6 +15,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+
+	"arborist/shard"
 )
 
 // maxKeyFile is far more than a PKCS #8 file of an Ed25519 key takes.
@@ -162,17 +164,5 @@ func createSecret(path string, content []byte) error {
 	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("write key file: %w", err)
 	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync folder %s: %w", dir, err)
-	}
-	return nil
+	return shard.SyncFolder(dir)
 }

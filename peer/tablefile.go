@@ -15,6 +15,8 @@ import (
 	"time"
 
 	ma "github.com/multiformats/go-multiaddr"
+
+	"arborist/shard"
 )
 
 // maxTable is more than a table with everything full takes.
@@ -210,5 +212,5 @@ func (t *Table) save() error {
 	if err := os.Rename(tmp.Name(), t.path); err != nil {
 		return fmt.Errorf("write known peers: %w", err)
 	}
-	return syncDir(dir)
+	return shard.SyncFolder(dir)
 }
