@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"arborist/document"
@@ -145,6 +147,9 @@ func (f *File) repair(ctx context.Context, r Repair) error {
 		if kept, err = f.rescueInto(ctx, from, f, tx, nil); err != nil {
 			return err
 		}
+		if err := dropDangling(tx, kept); err != nil {
+			return err
+		}
 		if r.DryRun {
 			return errDryRun
 		}
@@ -155,6 +160,52 @@ func (f *File) repair(ctx context.Context, r Repair) error {
 	}
 	f.overlaps.forget()
 	sayRepaired(say, kept)
+	return nil
+}
+
+// dropDangling takes rows out that name others that are not there: of the tables of a
+// private file's owner, since those of documents were made anew. What names such a
+// row goes too.
+func dropDangling(tx *sql.Tx, kept *saved) error {
+	type dangling struct {
+		table string
+		row   int64
+	}
+	// Until the commit: what names a row that goes is taken out after it.
+	if _, err := tx.ExecContext(background, "PRAGMA defer_foreign_keys = ON"); err != nil {
+		return err
+	}
+	dropped := make(map[string]int)
+	for {
+		rows, err := tx.QueryContext(background, `SELECT DISTINCT "table", rowid FROM pragma_foreign_key_check WHERE rowid IS NOT NULL`)
+		if err != nil {
+			return err
+		}
+		var all []dangling
+		for rows.Next() {
+			var d dangling
+			if err := rows.Scan(&d.table, &d.row); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			all = append(all, d)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			break
+		}
+		for _, d := range all {
+			// The name is of a schema that was compared with ours.
+			if _, err := tx.ExecContext(background, `DELETE FROM "`+d.table+`" WHERE rowid = ?`, d.row); err != nil {
+				return err
+			}
+			dropped[d.table]++
+		}
+	}
+	for _, table := range slices.Sorted(maps.Keys(dropped)) {
+		kept.said = append(kept.said, fmt.Sprintf("%d rows of %s name others that are not there, and are left out", dropped[table], table))
+	}
 	return nil
 }
 

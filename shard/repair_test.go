@@ -113,6 +113,44 @@ func TestRepairMendsEachKindOfDamageAndKeepsWhatIsReadable(t *testing.T) {
 	}
 }
 
+// What the owner of a private file keeps beside the documents may name what is not
+// there any more; a repair must not leave that to be found again.
+func TestRepairTakesOutRowsOfTheOwnerThatNameNothing(t *testing.T) {
+	const schema = `CREATE TABLE IF NOT EXISTS crawls (id INTEGER PRIMARY KEY) STRICT;
+		CREATE TABLE IF NOT EXISTS pages (id INTEGER PRIMARY KEY, crawl INTEGER NOT NULL REFERENCES crawls (id)) STRICT;
+		CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, page INTEGER NOT NULL REFERENCES pages (id)) STRICT;`
+	path := filepath.Join(t.TempDir(), "web.db")
+	open := func() *File {
+		f, err := OpenFile(path, KindPrivate, schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	f := open()
+	if _, err := f.Put(t.Context(), []document.Entry{page(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tamper(t, path, "INSERT INTO crawls VALUES (1); INSERT INTO pages VALUES (1, 1), (2, 7); INSERT INTO notes VALUES (1, 1), (2, 2), (3, 9)")
+	f = open()
+	var did, left []string
+	opts := CheckOptions{Repair: &Repair{Did: func(l string) { did = append(did, l) }}}
+	if _, err := f.CheckWith(t.Context(), opts, func(p string) { left = append(left, p) }); err != nil || len(left) > 0 {
+		t.Errorf("left %q, %v", left, err)
+	}
+	if said := strings.Join(did, "\n"); !strings.Contains(said, "1 rows of pages") || !strings.Contains(said, "2 rows of notes") {
+		t.Errorf("did %q", did)
+	}
+	var crawls, pages, notes int
+	if err := f.reader.QueryRow("SELECT (SELECT count(*) FROM crawls), (SELECT count(*) FROM pages), (SELECT count(*) FROM notes)").Scan(&crawls, &pages, &notes); err != nil || crawls != 1 || pages != 1 || notes != 1 {
+		t.Errorf("%d crawls, %d pages, %d notes are left, %v", crawls, pages, notes, err)
+	}
+}
+
 func TestSalvageReadsAroundDamagedPages(t *testing.T) {
 	for _, at := range []float64{0.1, 0.3, 0.5, 0.7, 0.9} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
