@@ -61,12 +61,13 @@ func mainContent(c *clock, doc *html.Node) (content, error) {
 		body.title = title
 		return body, err
 	}
+	listed := entriesOf(doc)
 	article, err := readArticle(c, newExtractor(c), doc)
 	if err != nil || article.Node == nil {
 		return body, err
 	}
 	body.title = oneLine(article.Title())
-	if !believable(weighArticle(article.Node), page) {
+	if !believable(weighArticle(article.Node), page) || listed.hold(article.Node) {
 		return body, nil
 	}
 	found := content{node: article.Node, extractor: articleExtractor, title: body.title}
