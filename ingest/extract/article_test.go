@@ -98,6 +98,15 @@ func TestMainElementWithCodeIsTakenWhole(t *testing.T) {
 	}
 }
 
+// A sign that leads to its own heading is left out; a link that begins with white
+// space is none.
+func TestOnlySignsBehindHeadingsAreLeftOut(t *testing.T) {
+	page := "<main><h1>Widgets<a href='#w'>\n                    <b>¶</b></a></h1><pre>code</pre><p>See <a href='#list'>\n                    <b>the list</b>\n</a> first.</main>"
+	if got := extractPage(t, page); string(got.Markdown) != "# Widgets\n\n```\ncode\n```\n\nSee **the list** first." {
+		t.Errorf("%q", got.Markdown)
+	}
+}
+
 func TestMenusBeforeTheHeadingAreDropped(t *testing.T) {
 	menu := "<div><ul><li><a href=/a>Home</a><li><a href=/b>Products</a></ul></div>"
 	list := "<ul><li><a href=c>acos</a><li><a href=d>asin</a></ul>"

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -201,16 +202,25 @@ func hasAttribute(n *html.Node, key string) bool {
 	return false
 }
 
-// textOf returns the text of n on one line, at most about limit bytes of it.
+// textOf returns the text of n on one line, at most about limit bytes of it. White
+// space does not count: a link may begin with a line of it.
 func textOf(n *html.Node, limit int) string {
 	var text []byte
 	for d := range n.Descendants() {
-		if d.Type == html.TextNode {
-			text = append(text, d.Data...)
+		if d.Type != html.TextNode {
+			continue
+		}
+		for _, r := range d.Data {
+			switch {
+			case !unicode.IsSpace(r):
+				text = utf8.AppendRune(text, r)
+			case len(text) > 0 && text[len(text)-1] != ' ':
+				text = append(text, ' ')
+			}
 			if len(text) > limit {
-				break
+				return string(bytes.TrimRight(text, " "))
 			}
 		}
 	}
-	return oneLine(string(text))
+	return string(bytes.TrimRight(text, " "))
 }
