@@ -278,3 +278,42 @@ func TestFollowersTakeANewKeyWithinSeconds(t *testing.T) {
 	}
 	t.Fatal("after a minute the follower has an old key")
 }
+
+func TestAFollowerThatWasAwayWhenAKeyWasChangedTakesTheNewOne(t *testing.T) {
+	ctx := t.Context()
+	home, away := newHome(t), newHome(t)
+	addPages(t, home, "first", 2)
+	publisher, _ := serve(t, home)
+	at, err := publisher.PeerID(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := at.PeerID + "/" + MainCorpus
+	reader, stop := serve(t, away)
+	if _, err := reader.Sync(ctx, api.SyncRequest{From: at.Addrs[0], Corpus: origin}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.FollowCorpus(ctx, api.FollowRequest{Origin: origin}); err != nil {
+		t.Fatal(err)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	// And no new record, which would bring the key with it.
+	if _, err := publisher.RotateCorpus(ctx, MainCorpus); err != nil {
+		t.Fatal(err)
+	}
+	want, err := publisher.CorpusKey(ctx, MainCorpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, _ = serve(t, away)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if got, err := reader.CorpusKey(ctx, origin); err == nil && got.Key == want.Key {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("after a minute the follower has the old key")
+		}
+	}
+}

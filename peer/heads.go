@@ -141,7 +141,9 @@ func (p *Peer) connected(peer string) (*source, error) {
 // the log, and the head is remembered: no smaller one counts from then on, and
 // an own corpus takes no more records until what it lacks is back ([Peer.Sync]).
 // A head that contradicts the log freezes the corpus, with the evidence kept. A
-// smaller head of the same log is a peer that lags, and nothing is wrong.
+// smaller head of the same log is a peer that lags, and nothing is wrong. A head
+// with a signature of the corpus by a key that is not known here may tell that the
+// pinned one was replaced: the peer is asked, and [Config.Rekeyed] told.
 //
 // It returns what the head says where the corpus's key signed it. Nothing that
 // a peer can make up without that key changes anything.
@@ -185,6 +187,7 @@ func (p *Peer) Weigh(ctx context.Context, h PeerHead) (head proof.Checkpoint, er
 	if err != nil {
 		return head, err
 	}
+	p.hearKey(s, who, h.Note)
 	if head, err = proof.OpenCheckpoint(h.Note, v); err != nil {
 		if s.known.Own {
 			if lost := s.lostKey(); lost != nil {

@@ -59,6 +59,32 @@ func (g *gossip) weighKey(known corpus.Info, from libpeer.ID, file []byte) pubsu
 	return pubsub.ValidationAccept
 }
 
+// hearKey tells of a change of the pinned key of a followed corpus, where the head of
+// a peer has a signature that looks like one: whoever was not connected when that was
+// announced hears of it so. It moves nothing here, as for [gossip.weighKey].
+func (p *Peer) hearKey(s *syncer, from libpeer.ID, note []byte) {
+	if p.cfg.Rekeyed == nil || s.known.Own || s.known.Frozen {
+		return
+	}
+	var known []*proof.Verifier
+	for _, key := range append([]string{s.known.Key}, s.known.Older...) {
+		if v, err := proof.ParseVerifier(key); err == nil {
+			known = append(known, v)
+		}
+	}
+	if !proof.HasOtherKey(note, known...) {
+		return
+	}
+	file, err := s.src.get(s.ctx, resource{kind: kindRotations, corpus: s.corpus}, maxRotations)
+	if err != nil {
+		return
+	}
+	chain, err := proof.ParseRotations(file)
+	if err == nil && slices.ContainsFunc(chain, func(r proof.Rotation) bool { return r.Old.String() == s.known.Key }) {
+		p.cfg.Rekeyed(s.known.Origin, from.String(), s.known.Key)
+	}
+}
+
 // newsOfKey reports whether a change of a pinned key is to be passed on, and notes
 // that it is. Whoever holds the key can make any number of them.
 func (g *gossip) newsOfKey(origin, key string) bool {

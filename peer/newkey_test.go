@@ -2,6 +2,7 @@ package peer
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
@@ -130,4 +131,42 @@ func TestOnlyThePinnedKeyAnnouncesItsSuccessor(t *testing.T) {
 	if got := b.peer.gossip.weigh(t.Context(), other, from, file); got != pubsub.ValidationIgnore {
 		t.Errorf("a corpus that is not here: %v", got)
 	}
+}
+
+// A change that was announced while somebody was away shows in the heads of whoever
+// is met after it.
+func TestAChangeOfAKeyThatWasMissedIsHeardWithTheHead(t *testing.T) {
+	a := newNode(t).up(listenTCP)
+	a.publish("main", entriesOf(t, "doc:/x", 3, 300)...)
+	origin := a.origin("main")
+	heard := make(chan [3]string, 8)
+	b := newNode(t).up(nil, func(c *Config) {
+		c.Rekeyed = func(origin, peer, key string) { heard <- [3]string{origin, peer, key} }
+	})
+	b.sync(a.addr(), origin)
+	meet := func(what string, want ...[3]string) {
+		t.Helper()
+		for _, h := range b.heads(origin) {
+			b.peer.Weigh(t.Context(), h) // which a head by an unknown key alone fails
+		}
+		got := make([][3]string, 0, len(heard))
+		for len(heard) > 0 {
+			got = append(got, <-heard)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: heard %v, want %v", what, got, want)
+		}
+	}
+	meet("the key that is pinned")
+	first, second := a.nextKey("main") // both sign
+	change := [3]string{origin, a.id, first.Verifier().String()}
+	meet("both keys", change)
+	b.pinned(origin, first, 0) // a word moves nobody
+	a.publish("main", entriesOf(t, "doc:/y", 1, 300)...)
+	meet("the new key alone", change)
+	b.sync(a.addr(), origin)
+	b.pinned(origin, second, 1)
+	meet("a key that is known")
+	a.nextKey("main")
+	meet("one change more", [3]string{origin, a.id, second.Verifier().String()})
 }

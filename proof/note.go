@@ -88,6 +88,22 @@ func openNote(note []byte, v *Verifier) ([]byte, error) {
 	return text, nil
 }
 
+// HasOtherKey reports whether a note has a signature line of the name of known keys
+// that is by none of them: as one has whose key was changed since. The line is not
+// verified, and can be anybody's.
+func HasOtherKey(note []byte, known ...*Verifier) bool {
+	_, sigs, err := splitNote(note)
+	return err == nil && slices.ContainsFunc(sigs, func(s signature) bool {
+		named := false
+		for _, v := range known {
+			if named = named || s.name == v.name; s.name == v.name && s.id == v.id {
+				return false
+			}
+		}
+		return named
+	})
+}
+
 // signers names the first few keys of a note for an error message.
 func signers(sigs []signature) string {
 	const most = 3

@@ -327,3 +327,36 @@ func secondSigner(t testing.TB, name string) *Signer {
 	}
 	return s
 }
+
+func TestOtherKeysOfANameAreSeen(t *testing.T) {
+	key := func(name string, seed byte) *Signer {
+		s, err := NewSigner(name, [32]byte{seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first, second, foreign := key("a", 1), key("a", 2), key("b", 3)
+	for _, c := range []struct {
+		signers []*Signer
+		known   []*Verifier
+		want    bool
+	}{
+		{[]*Signer{first}, []*Verifier{first.Verifier()}, false},
+		{[]*Signer{first, foreign}, []*Verifier{first.Verifier()}, false},
+		{[]*Signer{first, second}, []*Verifier{first.Verifier()}, true},
+		{[]*Signer{second}, []*Verifier{first.Verifier()}, true},
+		{[]*Signer{first, second}, []*Verifier{second.Verifier(), first.Verifier()}, false},
+	} {
+		note, err := SignNote([]byte("text\n"), c.signers...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := HasOtherKey(note, c.known...); got != c.want {
+			t.Errorf("%q with %d known keys: %t, want %t", note, len(c.known), got, c.want)
+		}
+	}
+	if HasOtherKey([]byte("no note"), first.Verifier()) {
+		t.Error("what is no note has a key")
+	}
+}
