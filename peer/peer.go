@@ -41,7 +41,7 @@ type Peer struct {
 
 	mu     sync.Mutex
 	closed bool
-	held   map[string]error // origins to what is said to others meanwhile: ErrSyncing, ErrUnsyncing
+	held   map[string]*holding // by origin
 }
 
 // New starts a node over the shared store, which stays the caller's and must
@@ -91,7 +91,7 @@ func newDialler(cfg Config, id identity) (*Peer, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	p := &Peer{id: id, gater: g, cfg: cfg, log: log, table: table, traffic: newTraffic(), held: make(map[string]error)}
+	p := &Peer{id: id, gater: g, cfg: cfg, log: log, table: table, traffic: newTraffic(), held: make(map[string]*holding)}
 	if p.host, err = newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }}); err != nil {
 		return nil, err
 	}

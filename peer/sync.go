@@ -96,7 +96,7 @@ func (p *Peer) SyncFrom(ctx context.Context, req SyncRequest) (SyncResult, error
 		return SyncResult{}, fmt.Errorf("sync %s: %w", req.Corpus, err)
 	}
 	defer pool.close()
-	release, err := p.hold(id, ErrSyncing)
+	release, err := p.hold(ctx, id, ErrSyncing)
 	if err != nil {
 		return SyncResult{}, fmt.Errorf("sync %s: %w", id, err)
 	}
@@ -134,19 +134,44 @@ func (p *Peer) servedIt(s *syncer) {
 	}
 }
 
+// A holding is one call that works on a followed corpus.
+type holding struct {
+	doing     error // what is said to others meanwhile: ErrSyncing or ErrUnsyncing
+	calledOff <-chan struct{}
+	ended     chan struct{}
+}
+
 // hold makes sure that one call at a time works on a followed corpus, and has the
-// others fail with what that one is doing.
-func (p *Peer) hold(id CorpusID, doing error) (release func(), err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.held[id.String()]; err != nil {
-		return nil, err
+// others fail with what that one is doing. One that was called off is waited for: it
+// only makes durable what has come.
+func (p *Peer) hold(ctx context.Context, id CorpusID, doing error) (release func(), err error) {
+	mine := &holding{doing, ctx.Done(), make(chan struct{})}
+	for {
+		p.mu.Lock()
+		other := p.held[id.String()]
+		if other == nil {
+			p.held[id.String()] = mine
+		}
+		p.mu.Unlock()
+		if other == nil {
+			break
+		}
+		select {
+		case <-other.calledOff:
+		default:
+			return nil, other.doing
+		}
+		select {
+		case <-other.ended:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
-	p.held[id.String()] = doing
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.held, id.String())
+		close(mine.ended)
 	}, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"arborist/document"
 )
@@ -319,6 +321,48 @@ func TestOneSyncOfACorpusAtATime(t *testing.T) {
 	if err := <-result; err != nil {
 		t.Error(err)
 	}
+}
+
+// Ctrl-C, and the same command again: what is being stored for the first one is no
+// reason to refuse the second.
+func TestACallThatWasCalledOffIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Peer{held: make(map[string]*holding)}
+		id := mustCorpus(t, testPeer+"/main")
+		first, callOff := context.WithCancel(t.Context())
+		release, err := p.hold(first, id, ErrSyncing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.hold(t.Context(), id, ErrUnsyncing); !errors.Is(err, ErrSyncing) {
+			t.Errorf("beside a sync: %v, want ErrSyncing", err)
+		}
+		callOff()
+		again := make(chan error, 1)
+		go func() {
+			release, err := p.hold(t.Context(), id, ErrSyncing)
+			again <- err
+			if err == nil {
+				release()
+			}
+		}()
+		hasty, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if _, err := p.hold(hasty, id, ErrSyncing); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("while the first one ends: %v, want that it waits", err)
+		}
+		if len(again) > 0 {
+			t.Fatal("two calls work on one corpus")
+		}
+		release()
+		if err := <-again; err != nil {
+			t.Errorf("after the first one has ended: %v", err)
+		}
+		synctest.Wait()
+		if len(p.held) != 0 {
+			t.Errorf("%d corpora are still held", len(p.held))
+		}
+	})
 }
 
 func TestProofsThatArePublishedVerify(t *testing.T) {

@@ -53,7 +53,7 @@ func (p *Peer) holdFollowed(ctx context.Context, name string) (origin string, re
 	if err != nil {
 		return info.Origin, nil, err
 	}
-	release, err = p.hold(id, ErrUnsyncing)
+	release, err = p.hold(ctx, id, ErrUnsyncing)
 	return info.Origin, release, err
 }
 
