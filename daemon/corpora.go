@@ -160,7 +160,7 @@ func (n *Node) namedSo(ctx context.Context, name string) string {
 	if origin := n.followedAs(ctx, name); origin != "" {
 		return "a followed corpus is named by its origin: " + origin
 	}
-	return "see which there are: arborist corpus list"
+	return "see which there are: arborist corpus list; make a new one: arborist corpus create NAME"
 }
 
 // followedAs returns the origin of a followed corpus with a short name, "" where none has it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"arborist/daemon/api"
 	"arborist/document"
@@ -69,10 +70,10 @@ func (l *Light) ProveRemote(ctx context.Context, req api.FetchRequest) (api.Remo
 func (l *Light) Close() error { return l.peer.Close() }
 
 func needsSource(req api.FetchRequest) error {
-	if req.From != "" {
+	if strings.ContainsAny(req.From, "/:") {
 		return nil
 	}
-	return api.NewError(api.CodeUsage, errors.New("no SOURCE is named, and without a home nobody is connected"), "name one: its full multiaddr or an http(s) URL, as arborist peer id prints them there")
+	return api.NewError(api.CodeUsage, errors.New("no SOURCE with an address is named, and without a home nobody is connected"), "name one: its full multiaddr or an http(s) URL, as arborist peer id prints them there")
 }
 
 func fetchFrom(ctx context.Context, p lightPeer, req api.FetchRequest) (api.FetchResult, error) {

@@ -175,7 +175,7 @@ func (p *Peer) open(ctx context.Context, from string) (*source, error) {
 	case strings.HasPrefix(from, "/"):
 		info, err := libpeer.AddrInfoFromString(from)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %q is not a full multiaddr, for example /ip4/192.0.2.1/tcp/4707/p2p/12D3Koo…", ErrAddress, from)
+			return nil, fmt.Errorf("%w: %q is neither a folder that is there nor a full multiaddr, for example /ip4/192.0.2.1/tcp/4707/p2p/12D3Koo…", ErrAddress, from)
 		}
 		p.forgive(info.ID)
 		if err := p.connect(ctx, *info); err != nil {

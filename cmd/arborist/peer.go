@@ -120,8 +120,12 @@ serves it is found: see arborist peer find. A sync that is cut goes on where it 
 					return err
 				}
 				return a.emit(res, func(l *lines) {
-					l.printf("%s in %s (%s) fetched, each verified; %d were here already",
-						plural(res.Documents, "document"), plural(res.Chunks, "chunk"), byteSize(res.Bytes), res.Resumed)
+					if res.Documents+res.Resumed == 0 {
+						l.printf("up to date: no document is missing")
+					} else {
+						l.printf("%s in %s (%s) fetched, each verified; %d were here already",
+							plural(res.Documents, "document"), plural(res.Chunks, "chunk"), byteSize(res.Bytes), res.Resumed)
+					}
 					for _, s := range res.Sources {
 						if s.Error != "" {
 							l.printf("given up: %s", s.Error)
