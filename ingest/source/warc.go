@@ -134,8 +134,8 @@ func (r *archiveRun) entry(ctx context.Context, name string, f io.ReaderAt, e *z
 	}
 	defer in.Close()
 	// Deflated once more: the size that it says is not to be believed.
-	budget := &spend{r: in, left: max(int64(e.CompressedSize64)*warcRatio, warcFloor)}
-	return r.warc(ctx, name, budget, nil, int64(e.CompressedSize64))
+	whole := &spend{r: in, budget: newBudget(int64(e.CompressedSize64))}
+	return r.warc(ctx, name, whole, nil, int64(e.CompressedSize64))
 }
 
 // warc reads one WARC file. again, if not nil, is the same file for reading at
@@ -172,7 +172,7 @@ func (r *archiveRun) record(w *warcReader, rec warcRecord, again io.ReaderAt, bo
 	}
 	p, found, err := r.page(w, rec, kind)
 	if kind == "revisit" && err == nil && found {
-		p, found, err = r.revisited(rec, uri, again, bodies, p.header)
+		p, found, err = r.revisited(w.spent.budget, rec, uri, again, bodies, p.header)
 	}
 	if _, possible := readable(p.header.Get("Content-Type")); err == nil && found && possible {
 		if d := rec.fields["warc-payload-digest"]; d != "" && kind == "response" && rec.first && len(bodies) < maxRemembered {
@@ -182,7 +182,7 @@ func (r *archiveRun) record(w *warcReader, rec warcRecord, again io.ReaderAt, bo
 		}
 		var raw ingest.Raw
 		var keep bool
-		if raw, keep, err = p.document(uri, rec.fields["warc-date"], r.limit); err == nil && keep {
+		if raw, keep, err = p.document(uri, rec.fields["warc-date"], r.limit, w.spent.budget); err == nil && keep {
 			return r.emit(raw)
 		}
 	}
@@ -231,7 +231,7 @@ func (r *archiveRun) page(w *warcReader, rec warcRecord, kind string) (page, boo
 
 // revisited finds the body of a revisit in the same file. A page that was seen
 // again at its own address is there already.
-func (r *archiveRun) revisited(rec warcRecord, uri string, again io.ReaderAt, bodies map[string]int64, header textproto.MIMEHeader) (page, bool, error) {
+func (r *archiveRun) revisited(b *budget, rec warcRecord, uri string, again io.ReaderAt, bodies map[string]int64, header textproto.MIMEHeader) (page, bool, error) {
 	offset, known := bodies[rec.fields["warc-payload-digest"]]
 	if !known || again == nil {
 		refers := strings.Trim(rec.fields["warc-refers-to-target-uri"], "<>")
@@ -243,6 +243,9 @@ func (r *archiveRun) revisited(rec warcRecord, uri string, again io.ReaderAt, bo
 	w := newWARC(io.NewSectionReader(again, offset, 1<<62), r.limit)
 	first, err := w.next()
 	if err != nil {
+		return page{}, false, err
+	}
+	if err := b.take(first.length); err != nil {
 		return page{}, false, err
 	}
 	p, found, err := r.page(w, first, "response")

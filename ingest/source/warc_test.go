@@ -281,6 +281,33 @@ func TestABombIsGivenUp(t *testing.T) {
 	}
 }
 
+// What each page may be is bounded, and so is what all of them come to.
+func TestPagesThatTogetherAreABombAreGivenUp(t *testing.T) {
+	page := strings.Repeat("<p>a text that is long", 40_000) // 880 kB, of which 300 are over 256 MiB
+	revisits := record("response", s+"a", ok(page), "WARC-Payload-Digest: sha1:AAAA")
+	codings := ""
+	for i := range 320 {
+		uri := fmt.Sprint(s, i)
+		revisits += record("revisit", uri, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", "WARC-Payload-Digest: sha1:AAAA", "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest", "WARC-Refers-To-Target-URI: "+s+"a")
+		codings += record("response", uri, ok(zipped(page), "Content-Encoding: gzip"))
+	}
+	for name, content := range map[string]string{"revisits.warc": revisits, "codings.warc": codings} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		emitted, failed := 0, 0
+		err := source.Archive{Path: path, MaxFile: 1 << 20}.Documents(t.Context(), func(ingest.Raw) error { emitted++; return nil }, func(_ string, err error) {
+			if failed++; !errors.Is(err, source.ErrBomb) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		if err != nil || emitted < 200 || emitted*len(page) > 256<<20+len(page) || failed == 0 {
+			t.Errorf("%s: %d pages of %d KB, %d failures, %v", name, emitted, len(page)>>10, failed, err)
+		}
+	}
+}
+
 func TestAnArchiveStopsWhenToldTo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.warc")
 	os.WriteFile(path, []byte(record("response", s+"a", ok("a"))+record("response", s+"b", ok("b"))), 0o600)

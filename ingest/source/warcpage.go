@@ -67,8 +67,9 @@ func readMessage(block []byte) (p page, ok bool, err error) {
 	return p, true, nil
 }
 
-// decoded gives the body without its content codings, of at most limit bytes.
-func (p page) decoded(limit int64) ([]byte, error) {
+// decoded gives the body without its content codings, of at most limit bytes, which
+// are taken from a budget.
+func (p page) decoded(limit int64, b *budget) ([]byte, error) {
 	body := p.body
 	codings := strings.Split(strings.Join(p.header.Values("Content-Encoding"), ","), ",")
 	if len(codings) > 3 {
@@ -100,7 +101,7 @@ func (p page) decoded(limit int64) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if body, err = io.ReadAll(io.LimitReader(r, limit+1)); err != nil {
+		if body, err = io.ReadAll(io.LimitReader(&spend{r, b}, limit+1)); err != nil {
 			return nil, fmt.Errorf("decode its body: %w", err)
 		}
 		if int64(len(body)) > limit {
@@ -170,10 +171,10 @@ func asksNoIndex(directives string) bool {
 }
 
 // document makes a document of a page found at uri.
-func (p page) document(uri, date string, limit int64) (raw ingest.Raw, keep bool, err error) {
+func (p page) document(uri, date string, limit int64, b *budget) (raw ingest.Raw, keep bool, err error) {
 	kind := p.header.Get("Content-Type")
 	declared, _ := readable(kind)
-	body, err := p.decoded(limit)
+	body, err := p.decoded(limit, b)
 	if !declared && (err != nil || !extract.IsDocument(body)) {
 		return raw, false, nil
 	}

@@ -45,10 +45,10 @@ func (r warcRecord) uri() string {
 // by record, gzipped whole, or plain. It holds no more than a header.
 type warcReader struct {
 	file   *meter
-	src    *bufio.Reader // of file
-	zip    *gzip.Reader  // reused
-	member *bufio.Reader // what records are read from: a member, or src itself
-	spent  *spend
+	src    *bufio.Reader    // of file
+	zip    *gzip.Reader     // reused
+	member *bufio.Reader    // what records are read from: a member, or src itself
+	spent  *spend           // on members
 	block  io.LimitedReader // what is left of the current record's block
 	plain  bool
 	begun  bool // a record of the member was read
@@ -67,24 +67,38 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A spend reader fails once more was decompressed than the file may hold.
+// A budget is how many bytes may still come out of a file: by decompression of its
+// records, by that of the bodies in them, and by revisits of these.
+type budget struct{ left int64 }
+
+func newBudget(size int64) *budget { return &budget{max(size*warcRatio, warcFloor)} }
+
+// take takes n bytes, and fails where none are left.
+func (b *budget) take(n int64) error {
+	if b.left -= n; b.left <= 0 {
+		return fmt.Errorf("%w: unpack it yourself if you trust it", ErrBomb)
+	}
+	return nil
+}
+
+// A spend reader fails once its budget is spent.
 type spend struct {
-	r    io.Reader
-	left int64
+	r      io.Reader
+	budget *budget
 }
 
 func (s *spend) Read(p []byte) (int, error) {
-	if s.left <= 0 {
-		return 0, fmt.Errorf("%w: unpack it yourself if you trust it", ErrBomb)
+	if err := s.budget.take(0); err != nil {
+		return 0, err
 	}
-	n, err := s.r.Read(p[:min(int64(len(p)), s.left)])
-	s.left -= int64(n)
+	n, err := s.r.Read(p[:min(int64(len(p)), s.budget.left)])
+	s.budget.left -= int64(n)
 	return n, err
 }
 
 // newWARC reads r, which holds size bytes.
 func newWARC(r io.Reader, size int64) *warcReader {
-	w := &warcReader{file: &meter{r: r}, spent: &spend{left: max(size*warcRatio, warcFloor)}}
+	w := &warcReader{file: &meter{r: r}, spent: &spend{budget: newBudget(size)}}
 	w.src = bufio.NewReaderSize(w.file, 64<<10)
 	return w
 }
