@@ -38,6 +38,9 @@ type Report struct {
 	// Config.Embedder's word.
 	Unrelated int
 
+	// Unfinished says of each host that was left alone why: its pages wait.
+	Unfinished []string
+
 	// Documents counts the document files that were met, by the end of their
 	// name ("pdf"); DocumentPages those of them that were fetched, which are in
 	// Pages as well.

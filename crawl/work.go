@@ -271,7 +271,10 @@ func (r *run) gather(ctx context.Context) {
 func (r *run) end(ctx context.Context) error {
 	var down error
 	for _, l := range r.order {
-		down = errors.Join(down, l.down)
+		if l.down != nil {
+			r.report.Unfinished = append(r.report.Unfinished, l.down.Error())
+			down = errors.Join(down, l.down)
+		}
 	}
 	if down != nil || !r.full() {
 		return down

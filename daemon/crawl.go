@@ -59,6 +59,10 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 		n.wakeIndexer() // for what it stored
 	}
 	crawlReport(&res, c.Report())
+	var down *crawl.HostDownError
+	if res.Pages > 0 && errors.As(err, &down) {
+		err = nil // what came is told, and who was left alone in Unfinished
+	}
 	return res, explain(err)
 }
 
@@ -67,7 +71,7 @@ func crawlReport(res *api.CrawlResult, r crawl.Report) {
 	res.Pages, res.Earlier, res.Redirects, res.Requests = r.Pages, r.Earlier, r.Redirects, r.Requests
 	res.Collapsed, res.NoIndex, res.Capped = r.Collapsed, r.NoIndex, r.Capped
 	res.OffSite, res.Social, res.Nofollow, res.Listed = r.OffSite, r.Social, r.Nofollow, r.Listed
-	res.Documents, res.DocumentPages = r.Documents, r.DocumentPages
+	res.Documents, res.DocumentPages, res.Unfinished = r.Documents, r.DocumentPages, r.Unfinished
 	for _, f := range r.Refused {
 		res.Refused = append(res.Refused, api.Refusal{URL: f.URL, Reason: f.Reason})
 	}

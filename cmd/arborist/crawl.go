@@ -156,7 +156,7 @@ func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) err
 	if err != nil {
 		return err
 	}
-	a.warn(res.Warnings)
+	a.warn(append(res.Warnings, res.Unfinished...))
 	for _, r := range res.Refused {
 		a.note("refused: %s: %s", r.URL, r.Reason)
 	}
@@ -186,14 +186,17 @@ func (a *app) crawl(cmd *cobra.Command, s api.Service, req api.CrawlRequest) err
 	} else if err := a.emit(res, summary); err != nil {
 		return err
 	}
-	// A page that is not there, or that the site forbids, is a fact about the
-	// site. One that may come the next time is missing from the result.
-	for _, class := range []string{"fetch_transient", "render_failed", "resource_limit"} {
-		if res.Classes[class] > 0 {
-			return &exitError{api.CodePartial.ExitCode()}
-		}
+	if partial(res) {
+		return &exitError{api.CodePartial.ExitCode()}
 	}
 	return nil
+}
+
+// partial reports whether pages are missing from a crawl. One that is not there,
+// or that the site forbids, is a fact about the site; one that may come the next
+// time is missing.
+func partial(res api.CrawlResult) bool {
+	return len(res.Unfinished) > 0 || res.Classes["fetch_transient"]+res.Classes["render_failed"]+res.Classes["resource_limit"] > 0
 }
 
 // crawlSummary is the last line of a crawl.

@@ -214,6 +214,7 @@ func testSite(t *testing.T) string {
 		"/secret/x":     `<p>never fetched</p>`,
 		"/empty":        "",
 		"/flaky":        `<title>Flaky</title><p>Links to a page that is down.</p><a href="/down">down</a> <a href="/notes.txt">notes</a> <a href="/plan.pdf">plan</a>`,
+		"/tired":        `<title>Tired</title><p>Links to a page that asks for a long rest.</p><a href="/resting">rest</a>`,
 		"/shelf":        `<title>Shelf</title><p>Where the notes are.</p><a href="/notes.txt">notes</a>`,
 		"/notes.txt":    "The feldspar is in the notes.",
 		"/plan.pdf":     string(plan()),
@@ -238,7 +239,10 @@ func testSite(t *testing.T) string {
 				return
 			}
 		}
-		if r.URL.Path == "/down" {
+		if r.URL.Path == "/resting" {
+			w.Header().Set("Retry-After", "7200")
+		}
+		if r.URL.Path == "/down" || r.URL.Path == "/resting" {
 			http.Error(w, "down", http.StatusServiceUnavailable)
 			return
 		}

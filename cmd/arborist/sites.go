@@ -131,12 +131,13 @@ func (a *app) crawlSites(cmd *cobra.Command, req api.CrawlSitesRequest) error {
 		}
 		var warnings []string
 		for _, site := range res.Sites {
-			warnings = append(warnings, site.Warnings...)
+			warnings = append(append(warnings, site.Warnings...), site.Unfinished...)
 		}
 		slices.Sort(warnings)
 		a.warn(slices.Compact(warnings))
-		failed := 0
+		failed, missing := 0, false
 		for _, site := range res.Sites {
+			missing = missing || partial(site.CrawlResult)
 			if site.Error != nil {
 				failed++
 				a.note("failed: %s: %s", site.SeedURL, site.Error.Message)
@@ -149,7 +150,7 @@ func (a *app) crawlSites(cmd *cobra.Command, req api.CrawlSitesRequest) error {
 			}
 		})
 		switch {
-		case err != nil || failed == 0:
+		case err != nil || failed == 0 && !missing:
 			return err
 		case failed == len(res.Sites):
 			return &exitError{api.CodeFailed.ExitCode()}

@@ -78,8 +78,9 @@ type CrawlResult struct {
 	// name; DocumentPages those of them that were fetched.
 	Documents     map[string]int `json:"documents,omitempty"`
 	DocumentPages int            `json:"documents_fetched,omitempty"`
-	Capped        bool           `json:"capped,omitempty"` // ended at max_pages with more to fetch
-	WARC          []string       `json:"warc,omitempty"`   // files that were written
+	Capped        bool           `json:"capped,omitempty"`     // ended at max_pages with more to fetch
+	Unfinished    []string       `json:"unfinished,omitempty"` // hosts that were left alone before all their pages came, and why
+	WARC          []string       `json:"warc,omitempty"`       // files that were written
 	Warnings      []string       `json:"warnings,omitempty"`
 }
 
