@@ -7,7 +7,7 @@ import (
 )
 
 // maxFresh is how much text a set keeps in memory until it is indexed.
-const maxFresh = 48 << 20
+const maxFresh = 96 << 20
 
 // A freshSet keeps documents that were stored and are not indexed, so that their
 // text need not be read and decoded again for it. They are kept by their root,

@@ -28,6 +28,7 @@ func Main() int {
 	if worker.Asked(os.Args) { // started by another process of ours
 		return worker.Main(os.Args)
 	}
+	limitMemory() // not of a worker, which takes that much to compile PDFium
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stderr), bold: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
