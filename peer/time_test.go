@@ -361,8 +361,17 @@ func TestABudgetLetsTheHeadOnAndBoundsTheRest(t *testing.T) {
 }
 
 func TestSmallResourcesEndAtTheirLimit(t *testing.T) {
-	for size, want := range map[int]error{0: nil, 99: nil, 100: nil, 101: ErrTooLarge, 1 << 20: ErrTooLarge} {
-		inBubble(t, func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, size)) }, func(t *testing.T, p *pipes) {
+	for size, want := range map[int]error{0: nil, 99: nil, 100: nil, 101: ErrTooLarge, 64 << 20: ErrTooLarge} {
+		var sent atomic.Int64
+		serve := func(w http.ResponseWriter, r *http.Request) {
+			for part := make([]byte, 32<<10); sent.Load() < int64(size); {
+				n, err := w.Write(part[:min(int64(len(part)), int64(size)-sent.Load())])
+				if sent.Add(int64(n)); err != nil {
+					return
+				}
+			}
+		}
+		inBubble(t, serve, func(t *testing.T, p *pipes) {
 			src := sourceOver(p)
 			defer src.close()
 			got, err := src.get(t.Context(), anything, 100)
@@ -370,5 +379,8 @@ func TestSmallResourcesEndAtTheirLimit(t *testing.T) {
 				t.Errorf("%d bytes with a limit of 100: %d bytes, %v, want %v", size, len(got), err, want)
 			}
 		})
+		if n := sent.Load(); n > 1<<20 { // what is on its way counts, too
+			t.Errorf("of %d bytes with a limit of 100, %d were taken", size, n)
+		}
 	}
 }
