@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
 	ma "github.com/multiformats/go-multiaddr"
 )
 
@@ -133,13 +134,35 @@ func TestWorkForAStreamOverTCPEndsLongBeforeItsTime(t *testing.T) {
 
 func TestEveryLimitIsExplicit(t *testing.T) {
 	cfg := scaling().ToPartialLimitConfig()
-	for name, l := range map[string]interface{ IsDefault() bool }{
-		"system": &cfg.System, "transient": &cfg.Transient, "protocol": &cfg.ProtocolDefault, "protocol peer": &cfg.ProtocolPeerDefault,
-		"peer": &cfg.PeerDefault, "conn": &cfg.Conn, "stream": &cfg.Stream, "service": &cfg.ServiceDefault,
-	} {
-		if l.IsDefault() {
-			t.Errorf("no limit is set for each %s", name)
+	check := func(name string, l rcmgr.ResourceLimits, conns bool) {
+		t.Helper()
+		limits := map[string]int{"streams": int(l.Streams), "streams in": int(l.StreamsInbound), "streams out": int(l.StreamsOutbound)}
+		if conns {
+			limits = map[string]int{"connections": int(l.Conns), "connections in": int(l.ConnsInbound), "connections out": int(l.ConnsOutbound), "files": int(l.FD)}
 		}
+		for what, n := range limits { // unlimited, blocked and the default are 0 or less
+			if n <= 0 || n > 3*streamsTotal {
+				t.Errorf("%s: the limit of %s is %d", name, what, n)
+			}
+		}
+		if l.Memory <= 0 || l.Memory > memoryTotal {
+			t.Errorf("%s: the limit of memory is %d", name, l.Memory)
+		}
+	}
+	for name, l := range map[string]rcmgr.ResourceLimits{"system": cfg.System, "transient": cfg.Transient, "peer": cfg.PeerDefault} {
+		check(name, l, true)
+		check(name, l, false)
+	}
+	check("connection", cfg.Conn, true)
+	for name, l := range map[string]rcmgr.ResourceLimits{
+		"protocol": cfg.ProtocolDefault, "protocol peer": cfg.ProtocolPeerDefault, "stream": cfg.Stream,
+		"service": cfg.ServiceDefault, "service peer": cfg.ServicePeerDefault,
+	} {
+		check(name, l, false)
+	}
+	for id, l := range cfg.Protocol {
+		check(string(id), l, false)
+		check(string(id)+" of a peer", cfg.ProtocolPeer[id], false)
 	}
 	ours := cfg.ProtocolPeer[ProtocolID]
 	if ours.StreamsInbound != streamsPerPeer {
