@@ -1,6 +1,7 @@
 package fetchtest
 
 import (
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -11,7 +12,8 @@ import (
 // A Canary is a listener that nobody is meant to reach.
 type Canary struct {
 	Addr netip.AddrPort
-	hits atomic.Int64
+	hits atomic.Int64 // its own among them
+	own  atomic.Int64
 }
 
 // NewCanary listens on addr (port 0: any) until the test ends, and closes
@@ -41,5 +43,14 @@ func NewCanary(t testing.TB, addr string) *Canary {
 	return c
 }
 
-// Hits gives how many connections were accepted so far.
-func (c *Canary) Hits() int { return int(c.hits.Load()) }
+// Hits gives how many connections were made so far. It makes one itself: once that
+// was accepted, all before it were.
+func (c *Canary) Hits() int {
+	conn, err := net.Dial("tcp", c.Addr.String())
+	if err != nil {
+		return -1 // it cannot be told
+	}
+	defer conn.Close()
+	io.Copy(io.Discard, conn) // until it is accepted, and closed
+	return int(c.hits.Load() - c.own.Add(1))
+}
