@@ -220,6 +220,15 @@ func rowsOf(t *testing.T, b []byte) map[string]bool {
 
 // Whatever the bytes are, a scan ends, and what it finds is no larger than it says.
 func FuzzScan(f *testing.F) {
+	path, _ := aFile(f, 512, 40)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for at := 0; at < len(b); at += len(b) / 40 { // a bit of each page
+		f.Add(b, uint16(at), byte(1<<(at%8)))
+	}
+	f.Add(b[:3000], uint16(103), byte(0xff))
 	f.Fuzz(func(t *testing.T, b []byte, at uint16, with byte) {
 		b = bytes.Clone(b)
 		if int(at) < len(b) {
