@@ -59,6 +59,7 @@ func (n *Node) provable(ctx context.Context, set *searchSet, hits []shard.Hit) (
 	}
 	if why != nil {
 		without, f := withoutLogs(set, hits, why)
+		f.URI = filepath.Join(n.shared.Dir(), shard.CorporaName)
 		return without, nil, []api.Failure{f}, nil
 	}
 	if err != nil {
@@ -75,9 +76,8 @@ func (n *Node) provable(ctx context.Context, set *searchSet, hits []shard.Hit) (
 // be used: those of shared documents lack their proof.
 func withoutLogs(set *searchSet, hits []shard.Hit, why error) (whole []shard.Hit, refused api.Failure) {
 	whole = slices.DeleteFunc(slices.Clone(hits), func(h shard.Hit) bool { return set.source[h.File] == sourceShared })
-	var file *shard.FileError
-	if errors.As(why, &file) {
-		refused.URI, why = file.Path, file.Err
+	if file := (*shard.FileError)(nil); errors.As(why, &file) { // its path is said apart
+		why = file.Err
 	}
 	refused.Error, refused.Next = why.Error(), mendOf(why)
 	if without := len(hits) - len(whole); without > 0 {
@@ -109,7 +109,7 @@ func (n *Node) proveLogs(ctx context.Context, set *searchSet, hits []shard.Hit) 
 		}
 		log := &provenLog{parts: map[document.Root]corpus.Proven{}}
 		if log.key, err = proof.ParseVerifier(info.Key); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: key of %s: %w", corpus.ErrCorrupt, origin, err)
 		}
 		for i, root := range listed {
 			log.parts[root] = parts[i]
@@ -120,16 +120,16 @@ func (n *Node) proveLogs(ctx context.Context, set *searchSet, hits []shard.Hit) 
 }
 
 // bundle puts the verified proofs of a page of hits into one file.
-func bundle(proofs []*proof.Proof, hits []shard.Hit) (string, error) {
+func bundle(proofs []*proof.Proof, hits []api.Hit) (string, error) {
 	whole := make([]*proof.Proof, len(proofs))
 	for i, p := range proofs {
 		with := *p
-		with.Text = hits[i].Passage.Text
+		with.Text = []byte(hits[i].Text)
 		whole[i] = &with
 	}
 	b, err := proof.NewBundle(whole)
 	if err != nil {
-		return "", api.NewError(api.CodeInvalid, err, "look for damage: arborist check")
+		return "", api.NewError(api.CodeInvalid, err, lookForDamage)
 	}
 	text, err := b.MarshalText()
 	if errors.Is(err, proof.ErrTooLarge) {

@@ -53,3 +53,49 @@ func TestADamagedRecordCostsItsHitAlone(t *testing.T) {
 		}
 	}
 }
+
+// So does one whose row in its shard a disk has changed, and a corpus whose key or
+// head it has: the error names the file, and private documents are shown.
+func TestAProofThatDoesNotHoldCostsItsHitAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, statement string
+		shared          int // hits that are left
+	}{
+		"a header": {"00.db", "UPDATE documents SET norm = 'n?rm' WHERE id = (SELECT min(id) FROM documents)", 4},
+		"a head":   {shard.CorporaName, "UPDATE corpus SET note = CAST(replace(CAST(note AS TEXT), '\n5\n', '\n6\n') AS BLOB)", 0},
+		"a key":    {shard.CorporaName, "UPDATE corpus SET key = substr(key, 1, length(key) - 3) || '???'", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := newHome(t)
+			addPages(t, home, "first", 5)
+			n := openNode(t, home)
+			if _, err := n.Add(t.Context(), api.AddRequest{Paths: []string{writePage(t, "private granite")}, Private: true}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := n.Close(); err != nil {
+				t.Fatal(err)
+			}
+			editFile(t, filepath.Join(home.Shards(), c.file), c.statement)
+			n = openNode(t, home)
+			res, err := n.Query(t.Context(), api.QueryRequest{Text: "granite", Bundle: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			private := 0
+			for i, h := range res.Hits {
+				if h.Source == sourceCrawl {
+					private++
+				}
+				if h.Rank != i+1 {
+					t.Errorf("hit %d has rank %d", i, h.Rank)
+				}
+			}
+			if len(res.Hits)-private != c.shared || private != 1 {
+				t.Errorf("%d hits, %d of them private", len(res.Hits), private)
+			}
+			if len(res.Refused) == 0 || !strings.Contains(res.Refused[0].URI+res.Refused[0].Error, c.file) || !strings.Contains(res.Refused[0].Next, "arborist check") {
+				t.Errorf("refused %+v", res.Refused)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -78,11 +79,12 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	}
 	res.Warnings = append(res.Warnings, filtered...)
 	var proofs []*proof.Proof
-	if res.Hits, proofs, err = n.shown(ctx, req, set, hits, logs); err != nil {
+	if res.Hits, proofs, refused, err = n.shown(ctx, req, set, hits, logs); err != nil {
 		return res, err
 	}
+	res.Refused = append(res.Refused, refused...)
 	if req.Bundle && len(proofs) > 0 {
-		if res.Bundle, err = bundle(proofs, hits); err != nil {
+		if res.Bundle, err = bundle(proofs, res.Hits); err != nil {
 			return res, err
 		}
 	}
@@ -95,33 +97,38 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	return res, nil
 }
 
-// shown returns hits as they are shown, and their proofs, which it has checked.
-func (n *Node) shown(ctx context.Context, req api.QueryRequest, set *searchSet, hits []shard.Hit, logs provenLogs) (shown []api.Hit, proofs []*proof.Proof, err error) {
+// shown returns hits as they are shown, and their proofs, which it has checked. One
+// whose proof does not hold is refused, and costs no other.
+func (n *Node) shown(ctx context.Context, req api.QueryRequest, set *searchSet, hits []shard.Hit, logs provenLogs) (shown []api.Hit, proofs []*proof.Proof, refused []api.Failure, err error) {
 	snippets, err := shard.NewSnippeter(req.Text)
 	if err != nil {
-		return nil, nil, explain(err)
+		return nil, nil, nil, explain(err)
 	}
 	check := new(proof.Checker) // hits of one corpus share a signature
 	shown = []api.Hit{}
-	for i, h := range hits {
+	for _, h := range hits {
 		hit, p, err := n.hit(check, logs, h, set.source[h.File])
 		if err != nil {
-			return nil, nil, err
+			refused = append(refused, api.Failure{URI: h.Location.URI, Error: err.Error(), Next: lookForDamage})
+			continue
 		}
 		if hit.Source == sourceCrawl {
 			about, err := n.private.About(ctx, hit.URI)
 			if err != nil {
-				return nil, nil, explain(err)
+				return nil, nil, nil, explain(err)
 			}
 			hit.Author = about.Author
 		}
-		hit.Rank = req.Offset + i + 1
+		hit.Rank = req.Offset + len(shown) + 1
 		s := snippets.Snippet(h.Passage.Text)
 		hit.Snippet = api.Snippet{Text: s.Text, Start: s.Start, Marks: s.Marks}
 		shown, proofs = append(shown, hit), append(proofs, p)
 	}
-	return shown, proofs, nil
+	return shown, proofs, refused, nil
 }
+
+// lookForDamage is the next step where a stored document or log does not prove itself.
+const lookForDamage = "look for damage: arborist check"
 
 // A searchSet is the files of one query and what each is to its owner.
 type searchSet struct {
@@ -185,7 +192,8 @@ func (n *Node) searchSet(req api.QueryRequest) (*searchSet, error) {
 	return s, nil
 }
 
-// hit proves one search hit and verifies the proof as a stranger would.
+// hit proves one search hit and verifies the proof as a stranger would. An error
+// names the file that is at fault.
 func (n *Node) hit(check *proof.Checker, logs provenLogs, h shard.Hit, source string) (api.Hit, *proof.Proof, error) {
 	p := passageProof(h.Passage)
 	expect := proof.Expect{Root: &h.Root, Text: h.Passage.Text}
@@ -194,7 +202,13 @@ func (n *Node) hit(check *proof.Checker, logs provenLogs, h shard.Hit, source st
 	}
 	claim, err := check.Verify(p, expect)
 	if err != nil {
-		return api.Hit{}, nil, api.NewError(api.CodeInvalid, fmt.Errorf("verify chunk %d of %s: %w", h.Index, h.Root, err), "look for damage: arborist check")
+		at := h.File.Path()
+		alone := *p
+		alone.Log = nil
+		if _, err := check.Verify(&alone, proof.Expect{Root: &h.Root, Text: h.Passage.Text}); err == nil {
+			at = filepath.Join(n.shared.Dir(), shard.CorporaName)
+		}
+		return api.Hit{}, nil, fmt.Errorf("%s: verify chunk %d of %s: %w", at, h.Index, h.Root, err)
 	}
 	text, err := p.MarshalText()
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"arborist/shard"
 )
 
-// editCorpora changes the file of corpora of a home that nobody has open.
-func editCorpora(t *testing.T, home Home, statement string) {
+// editFile changes a file of a home that nobody has open.
+func editFile(t *testing.T, path, statement string) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", filepath.Join(home.Shards(), shard.CorporaName))
+	db, err := sql.Open("sqlite3", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestAnOwnLogWhoseRowIsLostComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	editCorpora(t, home, "DELETE FROM corpus")
+	editFile(t, filepath.Join(home.Shards(), shard.CorporaName), "DELETE FROM corpus")
 
 	n := openNode(t, home)
 	for name, call := range map[string]func() error{
