@@ -102,7 +102,7 @@ func TestDamagedForeignFileIsRefusedAndSaid(t *testing.T) {
 func TestAnInterruptSaysHowToGoOn(t *testing.T) {
 	for args, want := range map[string]string{
 		"crawl --seed-url http://127.0.0.1:1/ --ingest": "--resume",
-		"crawl --seed-url http://127.0.0.1:1/":          "run the command again",
+		"crawl --seed-url http://127.0.0.1:1/":          "nothing is kept",
 		"add .":                                         "run the command again",
 	} {
 		var out, stderr bytes.Buffer
