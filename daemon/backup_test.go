@@ -257,19 +257,8 @@ func TestARestoredBackupSignsNothingBelowWhatItsFollowersSaw(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	addPages(t, r.home, "later", 2)
-	r.follow(t)
-
-	r.home = Home(filepath.Join(t.TempDir(), "new"))
-	if res, err := Restore(t.Context(), RestoreOptions{Dir: dir, Home: r.home}, nil); err != nil || len(res.Problems) > 0 {
-		t.Fatalf("%+v, %v", res, err)
-	}
-	publisher, _ := serve(t, r.home)
-	joined, err := publisher.Join(t.Context(), r.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = publisher.Add(t.Context(), api.AddRequest{Paths: []string{pages(t, "fork", 1)}}, nil)
+	publisher, joined := r.fromBackup(t, dir)
+	_, err := publisher.Add(t.Context(), api.AddRequest{Paths: []string{pages(t, "fork", 1)}}, nil)
 	if err == nil || !strings.Contains(err.Error(), corpus.ErrBehind.Error()) {
 		t.Fatalf("first add: %v", err)
 	}

@@ -44,6 +44,24 @@ func newRestored(t *testing.T) restored {
 	return r
 }
 
+// fromBackup loses the home, once a follower has what was added after the backup
+// in dir, and serves what comes back of it. The follower is joined.
+func (r *restored) fromBackup(t *testing.T, dir string) (publisher *api.Client, follower api.JoinResult) {
+	t.Helper()
+	addPages(t, r.home, "later", 2)
+	r.follow(t)
+	r.home = Home(filepath.Join(t.TempDir(), "new"))
+	if res, err := Restore(t.Context(), RestoreOptions{Dir: dir, Home: r.home}, nil); err != nil || len(res.Problems) > 0 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	publisher, _ = serve(t, r.home)
+	follower, err := publisher.Join(t.Context(), r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return publisher, follower
+}
+
 // follow lets a follower take the 5 records that are there, and ends the publisher.
 func (r *restored) follow(t *testing.T) {
 	t.Helper()

@@ -31,18 +31,7 @@ func TestAHomeFromBeforeARetiredRotationSignsNothing(t *testing.T) {
 		if err := n.Close(); err != nil {
 			t.Fatal(err)
 		}
-		addPages(t, r.home, "later", 2)
-		r.follow(t)
-
-		r.home = Home(filepath.Join(t.TempDir(), "new"))
-		if res, err := Restore(t.Context(), RestoreOptions{Dir: dir, Home: r.home}, nil); err != nil || len(res.Problems) > 0 {
-			t.Fatalf("%+v, %v", res, err)
-		}
-		publisher, _ := serve(t, r.home)
-		joined, err := publisher.Join(t.Context(), r.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		publisher, joined := r.fromBackup(t, dir)
 		for end := time.Now().Add(20 * time.Second); waits; time.Sleep(20 * time.Millisecond) {
 			st, err := publisher.Status(t.Context())
 			if err != nil || time.Now().After(end) {
