@@ -155,6 +155,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		"a main part that is none":   {ooxml.Zip(map[string]string{"_rels/.rels": ooxml.Relations("1", "officeDocument", "../../etc/passwd")}), ErrFormat},
 		"another kind":               {ooxml.File("x.xml", "<FictionBook/>", nil), ErrFormat},
 		"an entity":                  {ooxml.File("x.xml", `<!DOCTYPE x [<!ENTITY e "eeee">]><document><p><r><t>&e;</t></r></p></document>`, nil), ErrFormat},
+		"XML that is cut short":      {ooxml.File("x.xml", `<document><p><r><t>text</t></r></p><p><r><t>lost`, nil), ErrFormat},
 		"another charset":            {ooxml.File("x.xml", `<?xml version="1.0" encoding="EBCDIC"?><document/>`, nil), ErrFormat},
 		"a text that is not there":   {sheet(`<row><c t="s"><v>1</v></c></row>`, "<si><t>0</t></si>"), ErrFormat},
 		"a negative text":            {sheet(`<row><c t="s"><v>-1</v></c></row>`, "<si><t>0</t></si>"), ErrFormat},

@@ -97,8 +97,8 @@ func open(ctx context.Context, body []byte) (*container, error) {
 
 var errStop = errors.New("enough was read")
 
-// each hands on the tokens of a part of XML, start and end tags in pairs as they
-// stand. An [errStop] of f ends it without an error.
+// each hands on the tokens of a part of XML, in which there are as many end tags as
+// start tags. An [errStop] of f ends it without an error.
 func (p *container) each(part string, f func(xml.Token) error) error {
 	if p.ctx.Err() != nil {
 		return context.Cause(p.ctx) // a file may name an empty part a million times
@@ -114,6 +114,7 @@ func (p *container) each(part string, f func(xml.Token) error) error {
 	defer r.Close()
 	limited := &io.LimitedReader{R: r}
 	d := xml.NewDecoder(limited)
+	open := 0 // elements whose end has not come
 	for n := 1; ; n++ {
 		most := min(p.left, maxToken) + 1
 		limited.N = most
@@ -122,6 +123,8 @@ func (p *container) each(part string, f func(xml.Token) error) error {
 		switch {
 		case limited.N <= 0:
 			return fmt.Errorf("%w: over %d bytes of XML, or over %d from a tag to the next", ErrTooLarge, maxXML, maxToken)
+		case err == io.EOF && open != 0:
+			return fmt.Errorf("%w: %.100q: it is cut short", ErrFormat, part)
 		case err == io.EOF:
 			return nil
 		case err != nil:
@@ -129,6 +132,12 @@ func (p *container) each(part string, f func(xml.Token) error) error {
 		}
 		if n%1024 == 0 && p.ctx.Err() != nil {
 			return context.Cause(p.ctx)
+		}
+		switch t.(type) {
+		case xml.StartElement:
+			open++
+		case xml.EndElement:
+			open--
 		}
 		if err := f(t); err == errStop {
 			return nil
