@@ -147,11 +147,13 @@ func (b *book) globals() error {
 	}
 	for {
 		kind, data, err := r.next()
-		if err == io.EOF || err == nil && kind == recordEOF {
-			return nil
-		}
-		if err != nil {
+		switch {
+		case err == io.EOF:
+			return fmt.Errorf("%w: xls: what holds for all sheets is cut short", ErrFormat)
+		case err != nil:
 			return err
+		case kind == recordEOF:
+			return nil
 		}
 		switch kind {
 		case recordPassword:

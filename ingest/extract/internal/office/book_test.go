@@ -106,6 +106,8 @@ func TestHostileWorkbooksAreRefused(t *testing.T) {
 		"a cell far to the right":      {cells(ole.Record(0x203, ole.Cell(0, 256), float64Bytes(1))), ErrFormat},
 		"a record cut short":           {stream(begin, ole.U16(0x85, 400), []byte("abc")), ErrFormat},
 		"a sheet that is not there":    {stream(begin, sheetAt(1<<32-1), ole.Record(0x0a)), ErrFormat},
+		"a sheet without an end":       {stream(bookStream[:len(bookStream)-4]), ErrFormat},
+		"a book without an end":        {stream(begin), ErrFormat},
 		"a sheet that is none":         {stream(begin, sheetAt(len(begin)), ole.Record(0x0a)), ErrFormat},
 		"sheets on top of each other":  {stream(begin, nested, ole.Record(0x0a), strings2(400, ole.Record(0x809, ole.U16(0x600, 0x10)))), ErrFormat},
 		"Excel 4":                      {stream(ole.Record(0x409, ole.U16(0, 0x10))), ErrFormat},

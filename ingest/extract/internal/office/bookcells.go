@@ -29,7 +29,7 @@ func (b *book) sheet(s worksheet) error {
 	for depth := 1; depth > 0; {
 		kind, data, err := r.next()
 		if err == io.EOF {
-			break
+			return fmt.Errorf("%w: xls: sheet %.100q is cut short", ErrFormat, s.name)
 		}
 		if err != nil {
 			return err
