@@ -93,6 +93,13 @@ func TestAProofThatDoesNotHoldCostsItsHitAlone(t *testing.T) {
 			if len(res.Hits)-private != c.shared || private != 1 {
 				t.Errorf("%d hits, %d of them private", len(res.Hits), private)
 			}
+			status, err := n.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := strings.Join(status.Problems, "; "); strings.Contains(said, "peer sync") {
+				t.Errorf("status blames the age of the store: %s", said)
+			}
 			if len(res.Refused) == 0 || !strings.Contains(res.Refused[0].URI+res.Refused[0].Error, c.file) || !strings.Contains(res.Refused[0].Next, "arborist check") {
 				t.Errorf("refused %+v", res.Refused)
 			}

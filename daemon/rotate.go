@@ -54,6 +54,9 @@ func corpusSigners(home Home, info corpus.Info) (present *proof.Signer, old []*p
 // would go on as if the key had not changed. A key that the store does not know
 // stands in the main file only when the store is older.
 func checkKeyFiles(home Home, info corpus.Info, present *proof.Signer) error {
+	if _, err := proof.ParseVerifier(info.Key); err != nil {
+		return fmt.Errorf("%w: its key in shards/%s: %w", corpus.ErrCorrupt, shard.CorporaName, err)
+	}
 	path := home.CorpusKey(info.Name)
 	main, err := readSigner(path)
 	switch {

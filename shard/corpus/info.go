@@ -205,6 +205,10 @@ func pin(ctx context.Context, tx *sql.Tx, v *proof.Verifier, own bool) (Info, er
 		return Info{}, err
 	}
 	if l.key != v.String() {
+		// A key says itself whether a disk has changed it: then nobody is to blame.
+		if pinned, err := proof.ParseVerifier(l.key); err != nil || pinned.Name() != l.origin {
+			return Info{}, fmt.Errorf("%w: the key of %s is none: %.200q", ErrCorrupt, l.origin, l.key)
+		}
 		return Info{}, fmt.Errorf("%w: %s was pinned first, %s is refused", ErrKey, l.key, v.String())
 	}
 	return l.info()

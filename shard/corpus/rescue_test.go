@@ -209,6 +209,20 @@ func TestACorpusThatAnIndexLacksIsDamage(t *testing.T) {
 	}
 }
 
+// A pinned key that a disk has changed is damage here, and no publisher that has
+// another one.
+func TestADamagedKeyAccusesNobody(t *testing.T) {
+	path, m := everyKind(t, 300)
+	edit(t, path, "UPDATE corpus SET key = substr(key, 1, length(key) - 4) || 'AAAA'")
+	s := openTest(t, path)
+	if _, err := s.Follow(t.Context(), m.signer.Verifier()); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("follow: %v", err)
+	}
+	if _, err := s.Create(t.Context(), "main", testSigner(t, "main", 2).Verifier()); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("create: %v", err)
+	}
+}
+
 // emptyIndex makes a page that holds a whole index hold nothing.
 func emptyIndex(t *testing.T, path, name string) {
 	t.Helper()
