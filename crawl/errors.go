@@ -3,6 +3,7 @@ package crawl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"arborist/crawl/internal/crawldb"
@@ -84,6 +85,20 @@ func (e *HostDownError) Error() string {
 		return fmt.Sprintf("crawl %s: it asks to be left alone for %v (%s); %s", e.Host, e.Pause.Round(time.Second), printable(e.Reason), again)
 	}
 	return fmt.Sprintf("crawl %s: it stopped answering (%s); %s", e.Host, printable(e.Reason), again)
+}
+
+// HostsDown reports whether an error says nothing but that hosts were left alone,
+// which a crawl of others outlives.
+func HostsDown(err error) bool {
+	switch e := err.(type) {
+	case *HostDownError:
+		return true
+	case interface{ Unwrap() error }:
+		return HostsDown(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !HostsDown(err) })
+	}
+	return false
 }
 
 // printable keeps a line that strangers had a word in to one line.

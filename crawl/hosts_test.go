@@ -122,6 +122,21 @@ func TestAHostThatDiesEndsNoOtherHostsCrawl(t *testing.T) {
 	})
 }
 
+func TestNothingElseThatFailedIsTakenForHostsThatAreDown(t *testing.T) {
+	down, full := &HostDownError{Host: "http://a.test"}, errors.New("the disk is full")
+	for err, want := range map[error]bool{
+		down: true, fmt.Errorf("read source: %w", errors.Join(down, down)): true,
+		full: false, errors.Join(fmt.Errorf("read source: %w", down), full): false, fmt.Errorf("%w: %w", down, full): false,
+	} {
+		if HostsDown(err) != want {
+			t.Errorf("%v: %v", err, !want)
+		}
+	}
+	if HostsDown(nil) {
+		t.Error("nothing failed")
+	}
+}
+
 func TestARateHoldsForEachHostInFastModeToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := wide(10, "", "http://b.test/"), wide(10, "")

@@ -59,8 +59,7 @@ func (n *Node) Crawl(ctx context.Context, req api.CrawlRequest, fn api.ProgressF
 		n.wakeIndexer() // for what it stored
 	}
 	crawlReport(&res, c.Report())
-	var down *crawl.HostDownError
-	if res.Pages > 0 && errors.As(err, &down) {
+	if res.Pages > 0 && crawl.HostsDown(err) {
 		err = nil // what came is told, and who was left alone in Unfinished
 	}
 	return res, explain(err)

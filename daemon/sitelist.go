@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,6 +74,10 @@ func ReadTextbooks(path string, def int) (sites []api.Site, err error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&manifest); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			err = fmt.Errorf("a JSON %s in the place of %s", wrong.Value, cmp.Or(wrong.Field, `{"textbooks": […]}`))
+		}
 		return nil, siteListError(path, err)
 	}
 	if _, err := d.Token(); err != io.EOF {

@@ -58,11 +58,11 @@ func TestListsOfSitesAreReadStrictly(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"no JSON": "x", "empty": `{"textbooks":[]}`, "unknown key": `{"textbooks":[{"id":"a","crawl_url":"https://a.example/","colour":"red"}]}`,
-		"no id": `{"textbooks":[{"crawl_url":"https://a.example/"}]}`, "no address": `{"textbooks":[{"id":"a"}]}`,
+		"no id": `{"textbooks":[{"crawl_url":"https://a.example/"}]}`, "no address": `{"textbooks":[{"id":"a"}]}`, "a list": `[{"id":"a"}]`, "a number": `{"textbooks":[{"id":7,"crawl_url":"https://a.example/"}]}`,
 		"twice":    `{"textbooks":[{"id":"a","crawl_url":"https://a.example/"},{"id":"a","crawl_url":"https://b.example/"}]}`,
 		"negative": `{"textbooks":[{"id":"a","crawl_url":"https://a.example/","depth":-1}]}`, "more": `{"textbooks":[{"id":"a","crawl_url":"https://a.example/"}]} {}`,
 	} {
-		if _, err := ReadTextbooks(write(text), 2); api.AsError(err).Code != api.CodeUsage {
+		if _, err := ReadTextbooks(write(text), 2); api.AsError(err).Code != api.CodeUsage || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

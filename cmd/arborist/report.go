@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,7 +43,7 @@ ones. It changes nothing, and fetches nothing but the sitemap, if one is named.`
 					return err
 				}
 				if req.HTML {
-					if err := os.WriteFile(page, []byte(res.HTML), 0o600); err != nil {
+					if err := writeWhole(page, []byte(res.HTML), 0o600); err != nil {
 						return err
 					}
 					a.note("written to %s", page)
