@@ -82,6 +82,9 @@ func (p *Peer) connect(ctx context.Context, info libpeer.AddrInfo) error {
 	if _, err := publicKey(info.ID); err != nil {
 		return err
 	}
+	if p.gater.leavesOut(info) {
+		return ErrDenied
+	}
 	p.gater.want(info)
 	p.approach(ctx, info)
 	ctx, cancel := context.WithTimeout(ctx, dialTime)

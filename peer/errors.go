@@ -50,6 +50,8 @@ var (
 	ErrAddress = errors.New("not an address")
 	// ErrSelf: the peer is this very node.
 	ErrSelf = errors.New("the peer is this very node")
+	// ErrDenied: the node's own lists keep the peer, or all its addresses, out.
+	ErrDenied = errors.New("this node's lists of who may connect leave it out")
 	// ErrNoService: the peer was reached and does not serve corpora.
 	ErrNoService = errors.New("the peer serves no corpora (it does not speak " + string(ProtocolID) + ")")
 	// ErrNoAnswers: the peer's owner has not told it to answer queries.

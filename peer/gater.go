@@ -3,6 +3,7 @@ package peer
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -111,6 +112,16 @@ func relayOf(a ma.Multiaddr) (libpeer.AddrInfo, bool) {
 
 func (g *gater) allowsPeer(p libpeer.ID) bool {
 	return g.lists.Load().allowsPeer(p) && !g.table.away(p)
+}
+
+// leavesOut reports whether the owner's lists leave out a peer, or each address that
+// it is to be dialled at.
+func (g *gater) leavesOut(info libpeer.AddrInfo) bool {
+	lists := g.lists.Load()
+	return !lists.allowsPeer(info.ID) || len(info.Addrs) > 0 && !slices.ContainsFunc(info.Addrs, func(a ma.Multiaddr) bool {
+		ip, known := addrIP(a)
+		return !known || lists.allowsIP(ip) // a name is looked up by the dial
+	})
 }
 
 func (g *gater) allowsAddr(a ma.Multiaddr) bool {

@@ -280,3 +280,20 @@ func TestPeerWhoseProtocolsAreNotKnownYetIsAsked(t *testing.T) {
 		t.Errorf("a peer that serves corpora was refused: %v", err)
 	}
 }
+
+func TestWhoeverTheOwnersListsLeaveOutIsNamedAsSuch(t *testing.T) {
+	a := newNode(t).up(listenTCP)
+	a.publish("main", entriesOf(t, "doc:/x", 1, 200)...)
+	for entry, list := range map[string]List{a.id: ListDeny, "127.0.0.0/8": ListDeny, someIDs(t, 1)[0].String(): ListAllow, "192.0.2.0/24": ListAllow} {
+		b := newNode(t).up(nil)
+		if err := errors.Join(b.peer.table.Put(list, entry), b.peer.Recheck()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.peer.Join(t.Context(), a.addr()); !errors.Is(err, ErrDenied) {
+			t.Errorf("join with %s %s = %v, want ErrDenied", list, entry, err)
+		}
+		if _, err := b.peer.Sync(t.Context(), a.addr(), "main", nil); !errors.Is(err, ErrDenied) {
+			t.Errorf("sync with %s %s = %v, want ErrDenied", list, entry, err)
+		}
+	}
+}

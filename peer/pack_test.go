@@ -50,6 +50,14 @@ func TestElementsAreReadBackAndNothingElse(t *testing.T) {
 			t.Errorf("skip, cut after %d bytes = %v, want ErrTruncated", n, err)
 		}
 	}
+	// So is every change of what stands before the text.
+	for i := range int(elementSize(small.Header())) - len(small.Text()) {
+		bad := bytes.Clone(pack)
+		bad[i] ^= 0x40
+		if _, _, err := (&packReader{r: bytes.NewReader(bad)}).next(small.Header()); !errors.Is(err, ErrTampered) {
+			t.Errorf("byte %d changed = %v, want ErrTampered", i, err)
+		}
+	}
 	p = &packReader{r: strings.NewReader("x")}
 	if err := p.end(); !errors.Is(err, ErrMalformed) {
 		t.Errorf("end before the end = %v, want ErrMalformed", err)

@@ -141,6 +141,18 @@ func TestNoForgedAnswerIsShown(t *testing.T) {
 	if a := asker.ask("granite", liar(t, n, func(_ string, b []byte) []byte { return b }))[0]; a.Err != nil || len(a.Hits) != 2 {
 		t.Fatalf("unchanged: %+v", a)
 	}
+	// All of it as it has to be, but that nobody has signed it.
+	name := []byte("\u2014 " + n.origin("main") + " ")
+	unsigned := liar(t, n, func(path string, b []byte) []byte {
+		if strings.HasPrefix(path, "search/") {
+			line := b[bytes.Index(b, name)+len(name):] // its first 5 bytes name the key
+			line[40] = map[bool]byte{true: 'B', false: 'A'}[line[40] == 'A']
+		}
+		return b
+	})
+	if a := asker.ask("granite", unsigned)[0]; !errors.Is(a.Err, ErrTampered) || len(a.Hits) > 0 {
+		t.Errorf("a note that nobody signed: %d hits, %v", len(a.Hits), a.Err)
+	}
 	for _, alteration := range common() {
 		if alteration.name == "empty" {
 			continue // an answer without hits

@@ -153,6 +153,14 @@ func TestSybilsHideNoHonestPeerAndFeedNoWrongDocument(t *testing.T) {
 		t.Fatalf("sync with a pinned peer = %+v, %v", res, err)
 	}
 	sameCorpus(t, honest, pinned, "main")
+	// Whom it had from there is asked first the next time, connected or not.
+	for _, c := range pinned.peer.host.Network().Conns() {
+		c.Close()
+	}
+	found, err := pinned.peer.Find(ctx, origin)
+	if err != nil || found[0].Peer != honest.id || found[0].How != FoundKnown {
+		t.Errorf("found %+v, %v, want the peer that served it first, as known", found, err)
+	}
 }
 
 func TestAFloodOfRecordsPushesOutRecordsAndTakesNoMoreMemory(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,6 +109,9 @@ serves it is found: see arborist peer find. A sync that is cut goes on where it 
 			for i := range words[:last] {
 				words[i] = sourceOf(words[i])
 			}
+			if last == 0 && isSource(words[0]) {
+				return usage(fmt.Errorf("peer sync %s: no CORPUS is named", words[0]), "see what it serves: arborist peer corpora "+words[0])
+			}
 			req := api.SyncRequest{Corpus: words[last], MaxRate: int64(rate) << 10}
 			if last > 0 {
 				req.From, req.More = words[0], words[1:last]
@@ -142,6 +146,12 @@ serves it is found: see arborist peer find. A sync that is cut goes on where it 
 
 // maxSyncKiB is in KiB a second: more than any line has.
 const maxSyncKiB = 1 << 30
+
+// isSource reports whether a word can be nothing but a source: an address, a URL or
+// a folder.
+func isSource(word string) bool {
+	return strings.HasPrefix(word, "/") || strings.Contains(word, "://") || sourceOf(word) != word
+}
 
 // sourceOf names a source the way that the daemon, which stands in another
 // folder, understands it.
