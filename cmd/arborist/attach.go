@@ -56,8 +56,9 @@ func (a *app) attach(ctx context.Context, s api.Service, files []string) error {
 			continue
 		}
 		e := api.AsError(err)
+		n := len(res.Failed)
 		switch {
-		case len(files) == 1:
+		case len(files) == 1 || n > 0 && res.Failed[n-1].Error == e.Message: // in the same words: it is not about the file
 			return e
 		case ctx.Err() != nil:
 			e.Hint = fmt.Sprintf("%d of %d files are attached; run the command again to go on", i-len(res.Failed), len(files))
