@@ -1,6 +1,8 @@
 package peer
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"os"
@@ -159,6 +161,15 @@ func TestALiarCannotFreezeACorpus(t *testing.T) {
 		if errors.Is(err, ErrEquivocation) || err == nil {
 			t.Errorf("tiles %s: %v", name, err)
 		}
+	}
+	// Another root at a size that is known, under a signature of something else.
+	change, _ := changing(ofKind(kindCheckpoint), func(note []byte) []byte {
+		lines := bytes.SplitAfterN(note, []byte("\n"), 4)
+		lines[1], lines[2] = []byte("300\n"), []byte(base64.StdEncoding.EncodeToString(make([]byte, 32))+"\n")
+		return bytes.Join(lines, nil)
+	})
+	if _, err := b.peer.Sync(t.Context(), newRelay(t, a, change).addr, origin, nil); !errors.Is(err, ErrTampered) {
+		t.Errorf("a root that nobody signed: %v, want ErrTampered", err)
 	}
 	b.sync(a.addr(), origin)
 	sameCorpus(t, a, b, "main")
