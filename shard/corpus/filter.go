@@ -226,19 +226,24 @@ func eachRoot(ctx context.Context, tx *sql.Tx, l *log, size uint64, fn func(docu
 
 // checkFilter reports a filter that is not that of the log.
 func (c *checker) checkFilter() error {
-	head, _, err := readFilter(c.ctx, c.tx, c.log)
+	if err := checkStoredFilter(c.ctx, c.tx, c.log); err != nil && c.ctx.Err() == nil {
+		c.fail("its filter: %v", err)
+	}
+	return c.ctx.Err()
+}
+
+// checkStoredFilter compares the filter that is stored, if any is, with the log.
+func checkStoredFilter(ctx context.Context, tx *sql.Tx, l *log) error {
+	head, _, err := readFilter(ctx, tx, l)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	var bytes []byte
 	if err == nil {
-		if err := c.tx.QueryRowContext(c.ctx, "SELECT bytes FROM filter WHERE corpus = ?", c.log.id).Scan(&bytes); err != nil {
-			return err
-		}
-		err = checkFilter(c.ctx, c.tx, c.log, head, bytes)
+		err = tx.QueryRowContext(ctx, "SELECT bytes FROM filter WHERE corpus = ?", l.id).Scan(&bytes)
 	}
-	if err != nil && c.ctx.Err() == nil {
-		c.fail("its filter: %v", err)
+	if err == nil {
+		err = checkFilter(ctx, tx, l, head, bytes)
 	}
-	return c.ctx.Err()
+	return err
 }

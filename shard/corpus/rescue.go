@@ -306,10 +306,25 @@ func (r *rescue) settle(ctx context.Context, tx *sql.Tx, l *log, saved savedLog)
 		}
 	}
 	if seen == nil { // otherwise it is of records that are not here, and comes back with them
-		if err := r.write(ctx, tx, l, saved.filter); err != nil {
+		if err := r.keepFilter(ctx, tx, l, saved.filter); err != nil {
 			return err
 		}
 	}
 	_, err := tx.ExecContext(ctx, "UPDATE corpus SET note = ?, seen = ?, frozen = ?, statement = ? WHERE id = ?", note, seen, saved.frozen, saved.statement, l.id)
+	return err
+}
+
+// keepFilter brings over the filter of a log, if it is still what it was: it is made,
+// or fetched, anew.
+func (r *rescue) keepFilter(ctx context.Context, tx *sql.Tx, l *log, filter []savedTable) error {
+	if err := r.write(ctx, tx, l, filter); err != nil {
+		return err
+	}
+	damaged := checkStoredFilter(ctx, tx, l)
+	if damaged == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.report(fmt.Sprintf("corpus %s: its filter is left out, and made or fetched anew: %v", l.origin, damaged))
+	_, err := tx.ExecContext(ctx, "DELETE FROM filter WHERE corpus = ?", l.id)
 	return err
 }

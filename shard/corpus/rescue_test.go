@@ -209,6 +209,27 @@ func TestACorpusThatAnIndexLacksIsDamage(t *testing.T) {
 	}
 }
 
+// A filter derives from the log: what damage has made of it is not carried along, for
+// no repair would ever end.
+func TestARescueLeavesADamagedFilterOut(t *testing.T) {
+	for _, damage := range []string{"UPDATE filter SET note = CAST(note || 'x' AS BLOB)", "UPDATE filter SET bytes = zeroblob(length(bytes))"} {
+		path, _ := everyKind(t, 300)
+		edit(t, path, damage)
+		fresh := filepath.Join(t.TempDir(), "fresh.db")
+		if _, err := Rescue(t.Context(), path, fresh, nil, nil, func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		s := openTest(t, fresh)
+		if _, err := s.Check(t.Context(), func(p string) { t.Errorf("%s: %s", damage, p) }); err != nil {
+			t.Fatal(err)
+		}
+		key := testSigner(t, "main", 2)
+		if err := s.MakeFilter(t.Context(), key.Name(), key); err != nil {
+			t.Errorf("%s: %v", damage, err)
+		}
+	}
+}
+
 // A pinned key that a disk has changed is damage here, and no publisher that has
 // another one.
 func TestADamagedKeyAccusesNobody(t *testing.T) {
