@@ -104,6 +104,10 @@ func TestFiveHundredIdleStreamsHinderNobody(t *testing.T) {
 				}
 			}
 		}
+		// Whoever comes after them finds a place, too.
+		if s, err = openRaw(t.Context(), honest, id); err != nil {
+			t.Fatalf("a stream beside 512 idle ones: %v", err)
+		}
 		if after := p99(); after > 2*before {
 			t.Errorf("honest p99 grew from %s to %s beside 512 idle streams", before, after)
 		}
