@@ -65,15 +65,15 @@ type rescue struct {
 
 // A savedLog is the row of a corpus as the damaged file has it.
 type savedLog struct {
-	id              int64
-	origin          string
-	key             *proof.Verifier
-	own             bool
-	note, seen      []byte
-	frozen          sql.NullInt64
-	statement       []byte
-	rotations, rest []savedTable
-	filter          []savedTable
+	id                 int64
+	origin             string
+	key                *proof.Verifier
+	own                bool
+	note, seen         []byte
+	frozen             sql.NullInt64
+	statement          []byte
+	rotations, witness []savedTable
+	evidence, filter   []savedTable
 }
 
 // goals returns the heads to which records may lead. Those of an own log that waits
@@ -117,10 +117,8 @@ func (r *rescue) logs(ctx context.Context) (all []savedLog) {
 // tables reads what else the file holds of a log.
 func (r *rescue) tables(ctx context.Context, l *savedLog) {
 	l.rotations = []savedTable{r.table(ctx, *l, "rotation", "seq, old, note, pending, statement")}
-	l.rest = []savedTable{
-		r.table(ctx, *l, "witness", "active, cosigned"),
-		r.table(ctx, *l, "evidence", "id, heads, kind, older, newer, root, path, at"),
-	}
+	l.witness = []savedTable{r.table(ctx, *l, "witness", "active, cosigned")}
+	l.evidence = []savedTable{r.table(ctx, *l, "evidence", "id, heads, kind, older, newer, root, path, at")}
 	l.filter = []savedTable{r.table(ctx, *l, "filter", "note, bytes")}
 }
 
@@ -291,7 +289,11 @@ func (r *rescue) keepLines(ctx context.Context, saved savedLog, staged, end uint
 // settle brings over what is kept of a corpus beside its records. It comes after
 // them, since a frozen corpus takes none.
 func (r *rescue) settle(ctx context.Context, tx *sql.Tx, l *log, saved savedLog) error {
-	if err := r.write(ctx, tx, l, saved.rest); err != nil {
+	if err := r.write(ctx, tx, l, saved.witness); err != nil {
+		return err
+	}
+	frozen, err := r.keepEvidence(ctx, tx, l, saved)
+	if err != nil {
 		return err
 	}
 	note, seen, greatest := l.note, []byte(nil), l.head.Size
@@ -310,7 +312,7 @@ func (r *rescue) settle(ctx context.Context, tx *sql.Tx, l *log, saved savedLog)
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE corpus SET note = ?, seen = ?, frozen = ?, statement = ? WHERE id = ?", note, seen, saved.frozen, saved.statement, l.id)
+	_, err = tx.ExecContext(ctx, "UPDATE corpus SET note = ?, seen = ?, frozen = ?, statement = ? WHERE id = ?", note, seen, frozen, saved.statement, l.id)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -434,5 +435,36 @@ func TestAnUnreadableHeadCostsNoRecord(t *testing.T) {
 		if err != nil || len(kept) != 1 || kept[0] != want {
 			t.Errorf("%s: %+v, %v; want %+v", damage, kept, err, want)
 		}
+	}
+}
+
+// Evidence that no longer proves anything freezes nothing, and is not carried along:
+// no repair would ever end.
+func TestARescueLeavesDamagedEvidenceOut(t *testing.T) {
+	for _, damage := range []string{
+		"UPDATE evidence SET older = zeroblob(length(older))",
+		"UPDATE evidence SET newer = CAST('x' AS BLOB)",
+		"UPDATE evidence SET kind = 99",
+		"UPDATE evidence SET id = id + 1000",
+		"DELETE FROM evidence",
+	} {
+		path, _ := everyKind(t, 300)
+		edit(t, path, damage)
+		fresh := filepath.Join(t.TempDir(), "fresh.db")
+		var said []string
+		if _, err := Rescue(t.Context(), path, fresh, nil, nil, func(p string) { said = append(said, p) }); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strings.Join(said, "\n"), "it goes on") {
+			t.Errorf("%s: nothing is said of it: %q", damage, said)
+		}
+		s := openTest(t, fresh)
+		if _, err := s.Check(t.Context(), func(p string) { t.Errorf("%s: %s", damage, p) }); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.FileEvidence(t.Context(), t.TempDir()); err != nil {
+			t.Errorf("%s: %v", damage, err)
+		}
+		followTo(t, s, newModelOf(t, "frozen", 30), 30)
 	}
 }
