@@ -78,7 +78,8 @@ const (
 	defaultListed   = 1000
 
 	maxRedirects = 5
-	longestPause = 5 * time.Minute // that is waited for within a crawl
+	longestPause = 5 * time.Minute  // that is waited for within a crawl
+	longWait     = 10 * time.Second // that is told of
 	firstBackoff = time.Second
 	longBackoff  = 30 * time.Second
 	downAfter    = 10 // requests in a row without an answer
@@ -167,6 +168,10 @@ type Config struct {
 	// Visit, if not nil, is called for each page and each error status, never
 	// concurrently. It must not block.
 	Visit func(Visit)
+	// Waits, if not nil, is told each time that a host is waited for longer than ten
+	// seconds, as its robots.txt or an answer of its wants. It may be called from
+	// several goroutines at once.
+	Waits func(host string, wait time.Duration)
 }
 
 // A Crawler crawls one site, or the sites of several seeds. Use it for one run.

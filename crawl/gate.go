@@ -39,7 +39,7 @@ func newGate(f fetch.Fetcher, parser *weburl.Parser, cfg Config) *gate {
 		shared = NewPoliteness(cfg.UserAgent, 0)
 	}
 	g := &gate{fetcher: f, parser: parser, names: newNotPages(), documents: cfg.Documents, pace: shared.pace, least: cfg.Delay, slots: make(chan struct{}, cfg.Workers)}
-	g.guest = &guest{pace: shared.pace, polite: !cfg.Fast, delay: cfg.Delay}
+	g.guest = &guest{pace: shared.pace, polite: !cfg.Fast, delay: cfg.Delay, waits: cfg.Waits}
 	if g.guest.polite && cfg.Delay == 0 {
 		g.guest.delay = defaultDelay
 	}

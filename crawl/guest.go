@@ -8,9 +8,10 @@ import (
 // A guest is one crawl at the hosts that it asks; see [pace].
 type guest struct {
 	pace   *pace
-	polite bool          // one request at a time to each host
-	delay  time.Duration // spacing at a host that asks for no other
-	left   bool          // guarded by pace.mu
+	polite bool                                  // one request at a time to each host
+	delay  time.Duration                         // spacing at a host that asks for no other
+	waits  func(host string, wait time.Duration) // see [Config.Waits]; nil: nobody is told
+	left   bool                                  // guarded by pace.mu
 }
 
 // at gives what is known of a host, at which the guest is from now on. A guest
@@ -67,10 +68,18 @@ func (g *guest) turn(ctx context.Context, host string) (turn, error) {
 	case <-ctx.Done():
 		return turn{}, ctx.Err()
 	}
-	for ctx.Err() == nil {
-		wait, begun := g.pace.begin(h)
+	for told := false; ctx.Err() == nil; {
+		at, begun := g.pace.begin(h)
 		if begun {
 			return turn{g.pace, h}, nil
+		}
+		wait := longestPause // for the end of another request, which rings
+		if !at.IsZero() {
+			wait = time.Until(at)
+			if wait > longWait && !told && g.waits != nil {
+				told = true
+				g.waits(host, wait)
+			}
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -83,9 +92,9 @@ func (g *guest) turn(ctx context.Context, host string) (turn, error) {
 	return turn{}, ctx.Err()
 }
 
-// begin begins a turn where one may begin now, and says otherwise after which
-// time to look again, if the bell is not rung before.
-func (p *pace) begin(h *hostPace) (wait time.Duration, begun bool) {
+// begin begins a turn where one may begin now, and says otherwise when one may, if
+// the bell is not rung before; the zero time: when another request has ended.
+func (p *pace) begin(h *hostPace) (at time.Time, begun bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now, at := time.Now(), h.blocked
@@ -94,13 +103,13 @@ func (p *pace) begin(h *hostPace) (wait time.Duration, begun bool) {
 	}
 	switch {
 	case at.After(now):
-		return at.Sub(now), false
+		return at, false
 	case h.underWay > 0 && h.oneByOne():
-		return longestPause, false // its end rings
+		return time.Time{}, false // its end rings
 	}
 	h.underWay++
 	h.last = now
-	return 0, true
+	return now, true
 }
 
 // started notes that the request starts later than its turn was given, so that

@@ -142,3 +142,27 @@ func TestAPartOfAPageDoesNotWaitForItsOwnPage(t *testing.T) {
 		}
 	})
 }
+
+func TestALongWaitIsTold(t *testing.T) {
+	for delay, want := range map[string]int{"3": 0, "30": 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s := chainOf(3, "User-agent: *\nCrawl-delay: "+delay)
+			var mu sync.Mutex
+			told := 0
+			got := crawl(t, t.Context(), Config{Seed: "http://127.0.0.1/", Depth: 1, Waits: func(host string, wait time.Duration) {
+				mu.Lock()
+				defer mu.Unlock()
+				told++
+				if host != "127.0.0.1" || wait > 30*time.Second || wait < 25*time.Second {
+					t.Errorf("told of %q, %v", host, wait)
+				}
+			}}, inProcess{s})
+			if got.err != nil || len(got.pages) != 2 {
+				t.Fatal(len(got.pages), got.err)
+			}
+			if told != want {
+				t.Errorf("Crawl-delay %s: told %d times, want %d", delay, told, want)
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync"
 	"time"
 
 	"arborist/crawl"
@@ -94,7 +95,6 @@ func crawlReport(res *api.CrawlResult, r crawl.Report) {
 const classUnreadable = "unreadable"
 
 func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl.Config, err error) {
-	var pages int64
 	cfg, err = n.asking(req.Fetcher, req.Fast, req.RPS, req.AllowNet)
 	if err != nil {
 		return cfg, err
@@ -109,9 +109,18 @@ func (n *Node) crawlConfig(req api.CrawlRequest, fn api.ProgressFunc) (cfg crawl
 		return cfg, api.NewError(api.CodeUsage, errors.New("crawl: only a crawl with --ingest can be resumed"), "add --ingest, or leave out --resume")
 	}
 	if fn != nil {
+		var mu sync.Mutex
+		var pages int64
 		cfg.Visit = func(v crawl.Visit) {
+			mu.Lock()
+			defer mu.Unlock()
 			pages++
 			fn(api.Progress{Stage: "page", Done: pages, Item: v.URL, Depth: v.Depth, Status: v.Status})
+		}
+		cfg.Waits = func(host string, wait time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			fn(api.Progress{Stage: "wait", Done: pages, Item: fmt.Sprintf("%s for %s", host, wait.Round(time.Second))})
 		}
 	}
 	return cfg, nil

@@ -134,11 +134,11 @@ type ProgressFunc func(Progress)
 // Progress is how far a long call has come. Counters a call does not know stay
 // zero.
 type Progress struct {
-	Stage     string `json:"stage"`           // for example "read", "store", "verify"
+	Stage     string `json:"stage"`           // for example "read", "store", "verify", "wait"
 	Done      int64  `json:"done"`            // documents or pages
 	Total     int64  `json:"total,omitempty"` // 0 where unknown
 	Bytes     int64  `json:"bytes,omitempty"`
-	Item      string `json:"item,omitempty"` // the URI or URL just finished; of "read", that which takes long
+	Item      string `json:"item,omitempty"` // the URI or URL just finished; of "read", that which takes long; of "wait", the host and for how long
 	Depth     int    `json:"depth,omitempty"`
 	Status    int    `json:"status,omitempty"` // HTTP status of Item
 	Discovery bool   `json:"discovery,omitempty"`
