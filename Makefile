@@ -44,7 +44,7 @@ bench-bleve: ## [BENCH_MB=48]: the same against Bleve v2, which a module of its 
 	cd internal/arbtest/bleve && BENCH_MB=$(or $(BENCH_MB),48) $(GO) test -tags $(TAGS) -run '^$$' -bench Bleve -benchtime 1x -timeout 2h .
 
 bench-memory: ## [BENCH_MB=4096]: memory while that much recombined text is ingested
-	GOMEMLIMIT=400MiB BENCH_MB=$(or $(BENCH_MB),4096) $(GO) test -tags $(TAGS) -run '^$$' -bench Memory -benchtime 1x -timeout 4h ./shard
+	GOMEMLIMIT=352MiB BENCH_MB=$(or $(BENCH_MB),4096) $(GO) test -tags $(TAGS) -run '^$$' -bench Memory -benchtime 1x -timeout 4h ./shard
 
 bench-peer: build ## [KUBO=/path/to/ipfs ROWS="idle small large edited proofs crowd" DOCS=20000 MIB=512 PEERS=500]: peers against Kubo and bare libp2p
 	KUBO='$(KUBO)' ROWS='$(ROWS)' DOCS='$(DOCS)' MIB='$(MIB)' PEERS='$(PEERS)' $(GO) run -tags $(TAGS) ./internal/arbtest/peerbench
