@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"arborist/crawl/audit"
@@ -134,12 +133,6 @@ func (p *Private) begin(ctx context.Context, seeds []string, depth int, resume b
 	return c, err
 }
 
-// headroom is how much garbage a crawl that ingests may leave, beside as much as
-// it holds, before it is collected. It holds 5 to 35 MB and makes a third of 1 MB for
-// each page: collected whenever the heap has doubled, as is usual, that is every
-// thirtieth page.
-const headroom = 16 << 20
-
 // Ingest crawls into Config.Store: it runs the crawler through the ingest
 // pipeline, and settles the pages that could not become documents, which the
 // second report lists. Errors are those of [Crawler.Documents] and
@@ -156,9 +149,6 @@ func (c *Crawler) Ingest(ctx context.Context, cfg ingest.Config, progress func(i
 		return Report{}, ingest.Report{}, err
 	}
 	defer kept.Release()
-	// Counted as a part of the heap, and never written: it takes no memory.
-	unused := make([]byte, headroom)
-	defer runtime.KeepAlive(unused)
 	if cfg.Extract == nil {
 		cfg.Extract = c.cfg.Extract
 	}

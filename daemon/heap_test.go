@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"runtime"
-	"runtime/metrics"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,19 +35,12 @@ func TestADaemonGivesMemoryBackWhenItRests(t *testing.T) {
 	})
 }
 
-func TestADaemonCollectsGarbageSeldom(t *testing.T) {
+func TestWhatIsAllocatedIsCounted(t *testing.T) {
 	k := newHeapKeeper()
-	runtime.GC()
-	goal := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}}
-	metrics.Read(goal)
-	if got := goal[0].Value.Uint64(); got < 2*heapFloor {
-		t.Errorf("the next collection is at %d bytes, want at least %d", got, 2*heapFloor)
-	}
 	before := k.allocated()
 	work := make([]byte, 1<<20)
 	if got := k.allocated() - before; got < uint64(len(work)) {
 		t.Errorf("%d bytes are seen, %d were allocated", got, len(work))
 	}
 	runtime.KeepAlive(work)
-	runtime.KeepAlive(k)
 }

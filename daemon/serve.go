@@ -24,7 +24,6 @@ const stopWait = 10 * time.Second
 // its owner's commands go through its unix socket. ready, if not nil, is
 // called once both are up.
 func Serve(ctx context.Context, opts Options, ready func(*Node)) (err error) {
-	heap := newHeapKeeper()
 	n, err := Open(ctx, opts)
 	if err != nil {
 		return err
@@ -59,7 +58,7 @@ func Serve(ctx context.Context, opts Options, ready func(*Node)) (err error) {
 	if ready != nil {
 		ready(n)
 	}
-	go heap.run(ctx)
+	go newHeapKeeper().run(ctx)
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", opts.Home.Socket(), err)

@@ -11,6 +11,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"arborist/ingest/extract/pdf/worker"
@@ -28,6 +29,8 @@ func Main() int {
 	if worker.Asked(os.Args) { // started by another process of ours
 		return worker.Main(os.Args)
 	}
+	floor := make([]byte, heapFloor)
+	defer runtime.KeepAlive(floor)
 	limitMemory() // not of a worker, which takes that much to compile PDFium
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
