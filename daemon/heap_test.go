@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,19 +10,19 @@ import (
 
 func TestADaemonGivesMemoryBackWhenItRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var allocated uint64
-		given := 0
-		k := &heapKeeper{allocated: func() uint64 { return allocated }, giveBack: func() { given++ }}
+		var allocated atomic.Uint64
+		var given atomic.Int64
+		k := &heapKeeper{allocated: allocated.Load, giveBack: func() { given.Add(1) }}
 		go k.run(t.Context())
-		after := func(minutes int, work uint64, want int, what string) {
+		after := func(minutes int, work uint64, want int64, what string) {
 			t.Helper()
 			for range minutes {
-				allocated += work
+				allocated.Add(work)
 				time.Sleep(restCheck)
 				synctest.Wait()
 			}
-			if given != want {
-				t.Errorf("%s: memory was given back %d times, want %d", what, given, want)
+			if got := given.Load(); got != want {
+				t.Errorf("%s: memory was given back %d times, want %d", what, got, want)
 			}
 		}
 		synctest.Wait()
