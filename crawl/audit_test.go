@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"arborist/crawl/audit"
 	"arborist/ingest"
 	"arborist/internal/arbtest/site"
 )
@@ -61,6 +62,20 @@ func faultySite(t *testing.T) *httptest.Server {
 
 // What a crawl stored before it was stopped is not indexed, and what is not
 // indexed has no words.
+// audited reports on the latest crawl of a configuration.
+func audited(t *testing.T, cfg Config) audit.Report {
+	t.Helper()
+	c, err := New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Audit(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func TestAStoppedCrawlHasNoThinPagesThatAreNone(t *testing.T) {
 	srv := faultySite(t)
 	p := openPrivate(t, filepath.Join(t.TempDir(), "web.db"))
@@ -171,14 +186,7 @@ func TestTheReportKnowsWhereEachRedirectLed(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Store = p
-	c, err := New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := c.Audit(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := audited(t, cfg)
 	got := map[string]string{}
 	for _, c := range r.Redirects {
 		got[strings.TrimPrefix(c.From, base)] = fmt.Sprint(strings.TrimPrefix(c.To, base), " ", c.Hops)

@@ -114,14 +114,7 @@ func TestDocumentsComeWithThePageThatLinkedToThem(t *testing.T) {
 	if err != nil || counts[Fresh] != 8 {
 		t.Errorf("looked at again: %v, %v", counts, err)
 	}
-	c, err := New(Config{Seed: base + "/", Store: p, AllowNets: loopback}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	audit, err := c.Audit(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	audit := audited(t, Config{Seed: base + "/", Store: p, AllowNets: loopback})
 	var files []string
 	for _, f := range audit.Documents {
 		if f.Fetched {
@@ -156,14 +149,7 @@ func TestDocumentsAreKnownByTheirFirstBytes(t *testing.T) {
 	if counts, err := p.Recheck(t.Context(), RecheckConfig{Crawl: Config{Fast: true, AllowNets: loopback}}); err != nil || counts[Fresh] != 5 {
 		t.Errorf("looked at again: %v, %v", counts, err)
 	}
-	c, err := New(Config{Seed: base + "/", Store: p, AllowNets: loopback}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	audit, err := c.Audit(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	audit := audited(t, Config{Seed: base + "/", Store: p, AllowNets: loopback})
 	var files []string
 	for _, f := range audit.Documents {
 		files = append(files, strings.TrimPrefix(f.URL, base)+" on "+strings.TrimPrefix(f.FoundOn, base))

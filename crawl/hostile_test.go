@@ -102,14 +102,7 @@ func TestTheReportNamesTheTraps(t *testing.T) {
 		t.Fatalf("%+v, %v", said.Traps, err)
 	}
 	cfg.Store, cfg.AllowNets = p, loopback
-	c, err := New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := c.Audit(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := audited(t, cfg)
 	told := map[string]Trap{}
 	for _, tr := range r.Traps {
 		told[tr.Pattern] = Trap{tr.Pattern, tr.Pages, tr.Refused}

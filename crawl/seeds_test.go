@@ -76,12 +76,8 @@ func TestACrawlOfSeveralSeedsIsFoundByTheSameSeeds(t *testing.T) {
 	if _, _, err := into(t, t.Context(), p, Config{Seed: base + "/a", Seeds: []string{base + "/b"}, Depth: 2, Resume: true}); !errors.Is(err, ErrOtherCrawl) {
 		t.Errorf("another depth: %v", err)
 	}
-	c, err := New(Config{Seed: swapped.Seed, Seeds: swapped.Seeds, AllowNets: loopback, Store: p}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := c.Audit(t.Context(), "")
-	if err != nil || r.Pages != 5 || !slices.ContainsFunc(r.Depths, func(d audit.Depth) bool { return d.Depth == 0 && d.Pages == 2 }) {
-		t.Errorf("report: %d pages, depths %v, %v", r.Pages, r.Depths, err)
+	r := audited(t, Config{Seed: swapped.Seed, Seeds: swapped.Seeds, AllowNets: loopback, Store: p})
+	if r.Pages != 5 || !slices.ContainsFunc(r.Depths, func(d audit.Depth) bool { return d.Depth == 0 && d.Pages == 2 }) {
+		t.Errorf("report: %d pages, depths %v", r.Pages, r.Depths)
 	}
 }

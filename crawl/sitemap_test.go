@@ -131,14 +131,7 @@ func TestACrawlFromASitemapIsResumedAndKnowsItsOrphans(t *testing.T) {
 			t.Errorf("%s was requested %d times", target, n)
 		}
 	}
-	c, err := New(Config{Seed: base + "/", Store: p, AllowNets: loopback}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := c.Audit(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := audited(t, Config{Seed: base + "/", Store: p, AllowNets: loopback})
 	if o := report.Orphans; len(o) != 1 || o[0].URL != base+"/far" {
 		t.Errorf("orphans %+v", o)
 	}
