@@ -468,3 +468,22 @@ func TestARescueLeavesDamagedEvidenceOut(t *testing.T) {
 		followTo(t, s, newModelOf(t, "frozen", 30), 30)
 	}
 }
+
+// Keys that are lost accuse nobody, and acquit nobody either.
+func TestARescueDropsNoEvidenceThatItCannotJudge(t *testing.T) {
+	path, _ := everyKind(t, 300)
+	edit(t, path, "UPDATE rotation SET corpus = (SELECT id FROM corpus WHERE name = 'frozen'), note = zeroblob(length(note))")
+	fresh := filepath.Join(t.TempDir(), "fresh.db")
+	if _, err := Rescue(t.Context(), path, fresh, nil, nil, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, fresh)
+	origin := newModelOf(t, "frozen", 30).origin()
+	info, err := s.Lookup(t.Context(), origin)
+	if err != nil || !info.Frozen {
+		t.Errorf("%+v, %v: it is frozen no more", info, err)
+	}
+	if kept, err := s.Evidence(t.Context(), origin); err != nil || len(kept) != 1 {
+		t.Errorf("%d pieces of evidence, %v, want 1", len(kept), err)
+	}
+}

@@ -3,7 +3,10 @@ package corpus
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 // keepEvidence brings over what is kept against the publisher of a log, as far as it
@@ -11,6 +14,9 @@ import (
 func (r *rescue) keepEvidence(ctx context.Context, tx *sql.Tx, l *log, saved savedLog) (frozen sql.NullInt64, err error) {
 	if err := r.write(ctx, tx, l, saved.evidence); err != nil {
 		return frozen, err
+	}
+	if _, err := readRotations(ctx, tx, l, true); errors.Is(err, ErrCorrupt) {
+		return saved.frozen, nil // without the keys it was signed by nothing can be judged, and so nothing is dropped
 	}
 	ids, err := evidenceIDs(ctx, tx, l)
 	if err != nil {
@@ -26,8 +32,8 @@ func (r *rescue) keepEvidence(ctx context.Context, tx *sql.Tx, l *log, saved sav
 			proves[id] = true
 			continue
 		}
-		if ctx.Err() != nil {
-			return frozen, ctx.Err()
+		if fault := (sqlite3.Error{}); ctx.Err() != nil || errors.As(err, &fault) {
+			return frozen, err // of the new file, not of what is in it
 		}
 		r.report(fmt.Sprintf("corpus %s: evidence %d is left out, for it proves nothing any more: %v", l.origin, id, err))
 		if _, err := tx.ExecContext(ctx, "DELETE FROM evidence WHERE corpus = ? AND id = ?", l.id, id); err != nil {
