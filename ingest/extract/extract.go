@@ -22,7 +22,8 @@
 //	html-body/3     the whole body, Markdown by package markdown
 //	                (/1 of both: by html-to-markdown v2.5.2; /2: without formulas,
 //	                labels of drawings, quotation marks, numbers of items and links
-//	                within a page that begin with a line of white space)
+//	                within a page that begin with a line of white space, and of a
+//	                page of several entries with one of them)
 //	html-tokens/1   the text between tags with headings, lists and code blocks;
 //	                for pages that are too large, too deep or hostile
 //	docx/1, xlsx/1, pptx/1, doc/1, xls/1, ppt/1, rtf/1
