@@ -9,6 +9,7 @@ import (
 
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/p2p/host/autorelay"
 	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
@@ -27,12 +28,12 @@ const userAgent = "arborist/1"
 // newHost starts a libp2p host that listens nowhere yet, with everything named
 // that it has and everything off that speaks to others by itself, but for what
 // cfg asks for.
-func newHost(id identity, g *gater, cfg Config, over blocked) (host.Host, error) {
+func newHost(id identity, g *gater, cfg Config, over blocked, relays autorelay.PeerSource) (host.Host, error) {
 	key, err := id.libp2pKey()
 	if err != nil {
 		return nil, fmt.Errorf("use identity: %w", err)
 	}
-	reach, err := cfg.Reach.options()
+	reach, err := cfg.Reach.options(relays)
 	if err != nil {
 		return nil, err
 	}

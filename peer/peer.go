@@ -33,6 +33,9 @@ type Peer struct {
 	filters filters // of corpora that are not here
 	log     *slog.Logger
 
+	relays    []libpeer.AddrInfo // of cfg, by peer
+	listening chan struct{}      // closed once it does
+
 	download *rate.Limiter // of bytes from all sources, nil: none
 
 	ctx   context.Context // ends with Close
@@ -91,8 +94,11 @@ func newDialler(cfg Config, id identity) (*Peer, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	p := &Peer{id: id, gater: g, cfg: cfg, log: log, table: table, traffic: newTraffic(), held: make(map[string]*holding)}
-	if p.host, err = newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }}); err != nil {
+	p := &Peer{
+		id: id, gater: g, cfg: cfg, log: log, table: table, traffic: newTraffic(), held: make(map[string]*holding),
+		relays: relays, listening: make(chan struct{}),
+	}
+	if p.host, err = newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }}, p.nameRelays); err != nil {
 		return nil, err
 	}
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
@@ -107,6 +113,7 @@ func (p *Peer) start() error {
 	if err := listenOn(p.host, p.cfg.Listen); err != nil {
 		return err
 	}
+	close(p.listening)
 	p.calls.Go(p.keepConnected)
 	entry, err := p.cfg.Wide.entry()
 	if err != nil {

@@ -1,7 +1,9 @@
 package peer
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/libp2p/go-libp2p"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
@@ -33,6 +35,8 @@ const (
 	relaySlots = 64
 	// relayCircuits is how many connections each of them gets at a time.
 	relayCircuits = 8
+	// relayRetry is when a relay that had no slot is asked again.
+	relayRetry = time.Minute
 )
 
 // on reports whether relayed connections can come about.
@@ -40,7 +44,8 @@ func (r ReachConfig) on() bool {
 	return r.HolePunching || r.RelayService || len(r.Relays) > 0
 }
 
-func (r ReachConfig) options() ([]libp2p.Option, error) {
+// options are libp2p's; named tells it the relays.
+func (r ReachConfig) options(named autorelay.PeerSource) ([]libp2p.Option, error) {
 	if !r.on() {
 		return []libp2p.Option{
 			// libp2p would otherwise ask peers that offer AutoNAT to dial us back.
@@ -58,8 +63,9 @@ func (r ReachConfig) options() ([]libp2p.Option, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(relays) > 0 {
-		opts = append(opts, libp2p.EnableAutoRelayWithStaticRelays(relays, autorelay.WithBootDelay(0)))
+	if n := len(relays); n > 0 {
+		opts = append(opts, libp2p.EnableAutoRelayWithPeerSource(named, autorelay.WithBootDelay(0), autorelay.WithBackoff(relayRetry),
+			autorelay.WithMinCandidates(n), autorelay.WithMaxCandidates(n), autorelay.WithNumRelays(n)))
 	}
 	if !r.RelayService {
 		// Our own reachability is not guessed from what strangers say: a node
@@ -69,6 +75,24 @@ func (r ReachConfig) options() ([]libp2p.Option, error) {
 	limits := circuit.DefaultResources()
 	limits.MaxReservations, limits.MaxCircuits = relaySlots, relayCircuits
 	return append(opts, libp2p.EnableRelayService(circuit.WithResources(limits)), libp2p.ForceReachabilityPublic()), nil
+}
+
+// nameRelays is asked by libp2p for relays as soon as there is a host. They are
+// met once this node listens: a connection made before comes from another port
+// of QUIC than the one that it listens at, so that no relay could tell it its
+// public address, and no hole could be punched for as long as that lasts.
+func (p *Peer) nameRelays(ctx context.Context, n int) <-chan libpeer.AddrInfo {
+	named := make(chan libpeer.AddrInfo, n)
+	defer close(named)
+	select {
+	case <-p.listening:
+	case <-ctx.Done():
+		return named
+	}
+	for _, r := range p.relays[:min(n, len(p.relays))] {
+		named <- r
+	}
+	return named
 }
 
 func (r ReachConfig) relays() ([]libpeer.AddrInfo, error) {
