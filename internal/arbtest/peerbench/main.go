@@ -11,6 +11,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -33,8 +34,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	work := run
-	if len(os.Args) == 3 && os.Args[1] == paceWord {
-		work = func(ctx context.Context) error { return honest(ctx, os.Args[2], os.Stdin, os.Stdout) }
+	if len(os.Args) == 3 {
+		parts := map[string]func(context.Context, string, io.Reader, io.Writer) error{paceWord: honest, floodWord: floods}
+		if part := parts[os.Args[1]]; part != nil {
+			work = func(ctx context.Context) error { return part(ctx, os.Args[2], os.Stdin, os.Stdout) }
+		}
 	}
 	if err := work(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "peerbench:", err)

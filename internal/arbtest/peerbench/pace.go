@@ -19,13 +19,14 @@ import (
 const paceWord = "pace"
 
 // pace has another process ask for proofs at its ease, and returns how long each
-// took, sorted.
-func (b *bench) pace(addr string, paths []string) (times []time.Duration, err error) {
+// took, sorted. The words of before start that process.
+func (b *bench) pace(addr string, paths []string, before ...string) (times []time.Duration, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(b.ctx, self, paceWord, addr)
+	args := append(before, self, paceWord, addr)
+	cmd := exec.CommandContext(b.ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stderr = strings.NewReader(strings.Join(paths, "\n")), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
