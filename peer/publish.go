@@ -69,7 +69,8 @@ const publishStreams = 4
 // restored from an old backup.
 //
 // Nothing can get there but what the signed log of the corpus lists. A listed
-// document that cannot be read fails the call.
+// document that cannot be read fails the call; a log that is damaged fails it with
+// [corpus.ErrCorrupt] before the part in question is written.
 func Publish(ctx context.Context, shared *shard.Shared, to Target, req PublishRequest) (PublishResult, error) {
 	p := &publisher{ctx: ctx, shared: shared, store: shared.Corpora(), to: to, req: req, result: PublishResult{Origin: req.Corpus}}
 	if p.req.Progress == nil {
@@ -101,11 +102,8 @@ func (p *publisher) run() (err error) {
 	if p.id, err = ParseCorpusID(p.req.Corpus); err != nil {
 		return err
 	}
-	note, err := p.store.Note(p.ctx, p.req.Corpus)
-	if err != nil {
-		return err
-	}
-	if p.head, err = proof.ReadCheckpoint(note); err != nil {
+	var note []byte
+	if p.head, note, err = p.store.SignedHead(p.ctx, p.req.Corpus); err != nil {
 		return err
 	}
 	statement, err := p.store.Statement(p.ctx, p.req.Corpus)
@@ -215,7 +213,7 @@ func (p *publisher) immutable(before uint64) error {
 		hashes := p.head.Size >> (8 * level)
 		for index := before >> (8 * level) / tileWidth; index*tileWidth < hashes; index++ {
 			width := int(min(hashes-index*tileWidth, tileWidth))
-			tile, err := p.store.Tile(p.ctx, p.req.Corpus, level, index, width)
+			tile, err := p.store.ProvenTile(p.ctx, p.req.Corpus, level, index, width)
 			if err != nil {
 				return err
 			}
@@ -259,13 +257,16 @@ func (p *publisher) filter() (note []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if proof.SumFilter(bytes) != head.Sum {
+		return nil, fmt.Errorf("%w: the filter of corpus %s is not the one that is signed", corpus.ErrCorrupt, p.req.Corpus)
+	}
 	return note, p.fixed(resource{kind: kindFuse, corpus: p.id, sum: head.Sum}, bytes)
 }
 
 // bundle writes one entry bundle and its pack.
 func (p *publisher) bundle(ctx context.Context, index uint64) error {
 	width := int(min(p.head.Size-index*tileWidth, tileWidth))
-	entries, err := p.store.Entries(ctx, p.req.Corpus, index, width)
+	entries, err := p.store.ProvenEntries(ctx, p.req.Corpus, index, width)
 	if err != nil {
 		return err
 	}

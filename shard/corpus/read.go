@@ -103,17 +103,25 @@ func (s *Store) Entries(ctx context.Context, origin string, index uint64, width 
 		if err := checkWidth(0, index, width, l.head.Size); err != nil {
 			return err
 		}
-		b = make([]byte, 0, width*usualLine)
-		return eachLine(ctx, tx, l, index*tileWidth, index*tileWidth+uint64(width), func(_ uint64, line []byte) error {
-			b = binary.BigEndian.AppendUint16(b, uint16(len(line)))
-			b = append(b, line...)
-			return nil
-		})
+		b, err = entries(ctx, tx, l, index, width, func(uint64, []byte) error { return nil })
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read entries %d of corpus %.200q: %w", index, origin, err)
 	}
 	return b, nil
+}
+
+// entries returns an entry bundle, of whose lines check has the say.
+func entries(ctx context.Context, tx *sql.Tx, l *log, index uint64, width int, check func(index uint64, line []byte) error) ([]byte, error) {
+	b := make([]byte, 0, width*usualLine)
+	first := index * tileWidth
+	err := eachLine(ctx, tx, l, first, first+uint64(width), func(at uint64, line []byte) error {
+		b = binary.BigEndian.AppendUint16(b, uint16(len(line)))
+		b = append(b, line...)
+		return check(at, line)
+	})
+	return b, err
 }
 
 // Records returns the records from index from up to, not including, index to,
