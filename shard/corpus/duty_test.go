@@ -70,10 +70,7 @@ func TestAWitnessCosignsWhatItAccepts(t *testing.T) {
 func TestAWitnessNeverCosigns(t *testing.T) {
 	ctx := context.Background()
 	m := newModelOf(t, "main", 300)
-	fork := m.fork(60)
-	for _, r := range numbered(240, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(60, numbered(240, 5000)...)
 	t.Run("a head only remembered, nor the stored one below it", func(t *testing.T) {
 		s, _ := newWitness(t, m, 100)
 		if err := s.Witness(ctx, m.origin(), false); err != nil {

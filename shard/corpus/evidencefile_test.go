@@ -73,10 +73,7 @@ func TestEvidenceAlsoStandsInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFiles(t, s, m, dir, proof.Rollback)
-	fork := m.fork(30)
-	for _, r := range numbered(70, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(30, numbered(70, 5000)...)
 	if _, err := s.RememberHead(ctx, m.origin(), fork.note(80), nil); !errors.Is(err, ErrEquivocation) {
 		t.Fatal(err)
 	}
@@ -107,10 +104,7 @@ func TestEvidenceAlsoStandsInFiles(t *testing.T) {
 func TestEvidenceOfAReportedForkIsFiled(t *testing.T) {
 	ctx := context.Background()
 	m, dir := newModelOf(t, "main", 100), filepath.Join(t.TempDir(), "evidence")
-	fork := m.fork(30)
-	for _, r := range numbered(90, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(30, numbered(90, 5000)...)
 	s := newStore(t)
 	if err := s.FileEvidence(ctx, dir); err != nil {
 		t.Fatal(err)

@@ -57,10 +57,7 @@ func TestFollowerShowsWhatThePublisherSigned(t *testing.T) {
 func TestExtendRefusesWhatIsNotTheNextHead(t *testing.T) {
 	ctx := context.Background()
 	m := newModelOf(t, "main", 300)
-	fork := m.fork(60)
-	for _, r := range numbered(240, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(60, numbered(240, 5000)...)
 	other := newModelOf(t, "other", 300)
 	stranger := &model{signer: testSigner(t, "main", 9), lines: m.lines, recs: m.recs, hashes: m.hashes}
 	flip := func(lines [][]byte, i int) [][]byte {

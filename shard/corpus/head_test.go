@@ -17,10 +17,7 @@ import (
 func TestRememberedHeadDemandsConsistency(t *testing.T) {
 	ctx := context.Background()
 	m := newModelOf(t, "main", 300)
-	fork := m.fork(60)
-	for _, r := range numbered(240, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(60, numbered(240, 5000)...)
 	tests := []struct {
 		name string
 		note []byte
@@ -80,10 +77,7 @@ func TestRememberedHeadDemandsConsistency(t *testing.T) {
 func TestRecordsHaveToMeetTheRememberedHead(t *testing.T) {
 	ctx := context.Background()
 	m := newModelOf(t, "main", 300)
-	fork := m.fork(60)
-	for _, r := range numbered(240, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(60, numbered(240, 5000)...)
 	remembering := func(t *testing.T) *Store {
 		s := newStore(t)
 		followTo(t, s, m, 50)
@@ -127,10 +121,7 @@ func TestRecordsHaveToMeetTheRememberedHead(t *testing.T) {
 func TestReportedForkFreezesOnlyWhenProven(t *testing.T) {
 	ctx := context.Background()
 	m := newModelOf(t, "main", 300)
-	fork := m.fork(60)
-	for _, r := range numbered(240, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(60, numbered(240, 5000)...)
 	for _, old := range []uint64{100, 128} { // 128: the proof leaves the old root out
 		for _, tt := range []struct {
 			name string
@@ -168,10 +159,7 @@ func TestRestoredPublisherDoesNotForkItself(t *testing.T) {
 	ctx := context.Background()
 	s, m := newOwn(t)
 	appendBoth(t, s, m, numbered(100, 0)...)
-	lost := m.fork(100)
-	for _, r := range numbered(150, 100) {
-		lost.write(r)
-	}
+	lost := m.fork(100, numbered(150, 100)...)
 	if _, err := s.RememberHead(ctx, m.origin(), lost.note(90), nil); !errors.Is(err, ErrRollback) {
 		t.Fatalf("an older own head: %v", err)
 	}
@@ -206,10 +194,7 @@ func TestForkOfAnOwnKeyFreezesTheOwnCorpus(t *testing.T) {
 	ctx := context.Background()
 	s, m := newOwn(t)
 	appendBoth(t, s, m, numbered(100, 0)...)
-	fork := m.fork(60)
-	for _, r := range numbered(40, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(60, numbered(40, 5000)...)
 	if _, err := s.RememberHead(ctx, m.origin(), fork.note(80), nil); !errors.Is(err, ErrEquivocation) {
 		t.Fatal(err)
 	}
@@ -298,10 +283,7 @@ func TestEvidenceIsRaisedToAnEquivocation(t *testing.T) {
 func TestEvidenceIsCheckedFromTheNotesAlone(t *testing.T) {
 	ctx := context.Background()
 	m := newModelOf(t, "main", 100)
-	fork := m.fork(30)
-	for _, r := range numbered(70, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(30, numbered(70, 5000)...)
 	s := newStore(t)
 	followTo(t, s, m, 100)
 	if _, err := s.Extend(ctx, m.origin(), fork.note(80), nil); !errors.Is(err, ErrEquivocation) {

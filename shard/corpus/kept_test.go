@@ -84,10 +84,7 @@ func TestEverySignedHeadIsKeptBeforeAppendReturns(t *testing.T) {
 func TestAKeptHeadBindsAnOlderLog(t *testing.T) {
 	ctx := context.Background()
 	m := newModelOf(t, "main", 30)
-	fork := m.fork(5)
-	for _, r := range numbered(25, 5000) {
-		fork.write(r)
-	}
+	fork := m.fork(5, numbered(25, 5000)...)
 	// The same name under a key that we do not have.
 	forger, err := proof.NewSigner(m.origin(), [32]byte{9})
 	if err != nil {

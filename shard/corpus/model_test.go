@@ -119,10 +119,11 @@ func newModel(t tester, name string) *model {
 func (m *model) origin() string { return m.signer.Name() }
 func (m *model) size() uint64   { return uint64(len(m.lines)) }
 
-// fork returns a log of the same key that shares the first n records.
-func (m *model) fork(n int) *model {
+// fork returns a log of the same key that shares the first n records, and has others
+// behind them.
+func (m *model) fork(n int, others ...proof.Record) *model {
 	f := &model{signer: m.signer}
-	for _, r := range m.recs[:n] {
+	for _, r := range slices.Concat(m.recs[:n], others) {
 		f.write(r)
 	}
 	return f

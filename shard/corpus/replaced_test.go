@@ -75,10 +75,7 @@ func moved(t *testing.T, m *model, size uint64, next *proof.Signer) *Store {
 func TestAReplacedKeyIsRefusedAndKept(t *testing.T) {
 	m := newModelOf(t, "main", 16)
 	old, next := m.signer, testSigner(t, "main", 2)
-	lie := m.fork(4)
-	for _, r := range numbered(12, 200) {
-		lie.write(r)
-	}
+	lie := m.fork(4, numbered(12, 200)...)
 	for _, row := range []struct {
 		name   string
 		stored uint64
@@ -130,10 +127,7 @@ func TestAReplacedKeyIsRefusedAndKept(t *testing.T) {
 func TestAReplacedKeyThatGoesOnIsShownByItsTree(t *testing.T) {
 	m := newModelOf(t, "main", 16)
 	next := testSigner(t, "main", 2)
-	lie := m.fork(10)
-	for _, r := range numbered(6, 200) {
-		lie.write(r)
-	}
+	lie := m.fork(10, numbered(6, 200)...)
 	s := moved(t, m, 12, next)
 	for name, row := range map[string]struct {
 		note []byte

@@ -260,10 +260,7 @@ func TestHeadsOfTheOldAndTheNewKeyThatContradictFreeze(t *testing.T) {
 	ctx := context.Background()
 	m := newModelOf(t, "main", 12)
 	old, next := m.signer, testSigner(t, "main", 2)
-	lie := m.fork(3)
-	for _, r := range numbered(9, 200) {
-		lie.write(r)
-	}
+	lie := m.fork(3, numbered(9, 200)...)
 	r, err := proof.MakeRotation(m.head(8), old, next)
 	if err != nil {
 		t.Fatal(err)
