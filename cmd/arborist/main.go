@@ -11,7 +11,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 
 	"arborist/ingest/extract/pdf/worker"
@@ -29,8 +28,7 @@ func Main() int {
 	if worker.Asked(os.Args) { // started by another process of ours
 		return worker.Main(os.Args)
 	}
-	floor := make([]byte, heapFloor)
-	defer runtime.KeepAlive(floor)
+	defer raiseHeap()()
 	limitMemory() // not of a worker, which takes that much to compile PDFium
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
