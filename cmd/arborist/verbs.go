@@ -54,13 +54,17 @@ func (a *app) checkTopics(root *cobra.Command) {
 // flagError says what is wrong with a flag. Flags after it were not read yet,
 // and --json may be among them.
 func (a *app) flagError(cmd *cobra.Command, err error) error {
+	next := "see: " + cmd.CommandPath() + " --help"
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
+		if cmd.Name() == "query" {
+			next += "; a text that begins with a minus sign goes behind --: " + cmd.CommandPath() + " -- '-draft proof'"
+		}
 		if short := unknown.GetSpecifiedShortnames(); short != "" && unicode.IsDigit(rune(short[0])) {
 			_, number := parseNumber("-" + short)
 			err = fmt.Errorf("-%s: %w", short, number)
 		}
 	}
 	a.json = a.json || slices.Contains(a.line, "--json")
-	return usage(err, "see: "+cmd.CommandPath()+" --help")
+	return usage(err, next)
 }
