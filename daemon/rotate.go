@@ -55,7 +55,7 @@ func corpusSigners(home Home, info corpus.Info) (present *proof.Signer, old []*p
 // stands in the main file only when the store is older.
 func checkKeyFiles(home Home, info corpus.Info, present *proof.Signer) error {
 	if _, err := proof.ParseVerifier(info.Key); err != nil {
-		return fmt.Errorf("%w: its key in shards/%s: %w", corpus.ErrCorrupt, shard.CorporaName, err)
+		return fmt.Errorf("corpus %s: %w: its key in shards/%s: %w", info.Name, corpus.ErrCorrupt, shard.CorporaName, err)
 	}
 	path := home.CorpusKey(info.Name)
 	main, err := readSigner(path)

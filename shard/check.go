@@ -10,6 +10,7 @@ import (
 
 	"arborist/document"
 	"arborist/shard/corpus"
+	"arborist/shard/internal/pages"
 )
 
 // Check reads a file whole and reports, line by line, whatever is not as it
@@ -117,6 +118,9 @@ func (c *checker) database(ctx context.Context) error {
 		report(format, args...)
 	}
 	err := c.lines(ctx, "database: %s", "PRAGMA integrity_check(100)")
+	if err == nil {
+		err = pages.ReadIndexes(ctx, c.tx)
+	}
 	if c.report = report; err != nil {
 		return err
 	}
@@ -131,12 +135,16 @@ func (c *checker) documents(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrNotFound):
 			return c.counters(ctx, end)
-		case errors.Is(err, ErrCorrupt):
+		case err != nil && !errors.Is(err, ErrCorrupt):
+			return err
+		}
+		if back := inOrder(end-1, row.id); back != nil {
+			return back
+		}
+		if err != nil {
 			c.report("%v", err)
 			end = row.id + 1
 			continue
-		case err != nil:
-			return err
 		}
 		if row.id != end {
 			c.report("chunks %d to %d are in no document", end, row.id-1)

@@ -129,12 +129,15 @@ func (c *checker) texts(ctx context.Context, fn func(row docRow, words int64, ch
 		if isNotFound(err) {
 			return nil
 		}
-		id = row.id
-		if isCorrupt(err) {
-			continue // reported by documents
-		}
-		if err != nil {
+		if err != nil && !isCorrupt(err) {
 			return err
+		}
+		if back := inOrder(id, row.id); back != nil {
+			return back
+		}
+		id = row.id
+		if err != nil {
+			continue // reported by documents
 		}
 		d, err := c.file.readDocument(ctx, c.tx, row)
 		if isCorrupt(err) {

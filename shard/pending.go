@@ -127,14 +127,19 @@ func (f *File) indexSome(ctx context.Context, bytes uint64) (left int, err error
 		if err != nil {
 			return err
 		}
+		before := a.indexed
 		if err := a.catchUp(ctx, bytes); err != nil {
 			return err
 		}
+		after := a.indexed
 		if err := a.finish(); err != nil {
 			return err
 		}
 		f.indexers.Put(a.index)
 		left, err = countPending(background, tx)
+		if err == nil && left > 0 && after == before { // the next step would do no more
+			err = corrupt("%d documents stand behind its last one", left)
+		}
 		return err
 	})
 	return left, err

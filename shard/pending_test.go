@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -325,6 +327,44 @@ func TestIndexingGoesOnUntilNothingIsLeft(t *testing.T) {
 	for want := pending - 1; want >= 0; want-- {
 		if left, err := s.files[0].indexSome(t.Context(), 1); err != nil || left != want {
 			t.Fatalf("%d are left after a step of one document, want %d, %v", left, want, err)
+		}
+	}
+}
+
+// A file whose last document is not the last that it has, as where a disk has changed
+// what leads to it, is damaged: nothing is gained by trying to index it for ever.
+func TestIndexEndsWhereDamageHidesWhatIsPending(t *testing.T) {
+	for _, damage := range []string{
+		"UPDATE documents SET chunks = 0 WHERE id = (SELECT max(id) FROM documents)",
+		"UPDATE documents SET chunks = -1000 WHERE id = (SELECT max(id) FROM documents)",
+	} {
+		dir := filepath.Join(t.TempDir(), "shards")
+		if err := CreateShared(dir, 1); err != nil {
+			t.Fatal(err)
+		}
+		s := openTestShared(t, dir)
+		entries := generated(t, 3)
+		put1(t, s, entries[:2]...)
+		if _, err := s.Store(t.Context(), entries[2:]); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		tamper(t, filepath.Join(dir, "00.db"), damage)
+		s = openTestShared(t, dir)
+		ctx, cancel := context.WithCancel(t.Context())
+		steps := 0
+		err := s.Index(ctx, func(int) {
+			if steps++; steps == 10 {
+				cancel()
+			}
+		})
+		if cancel(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "00.db") {
+			t.Errorf("%s: %v after %d steps", damage, err, steps)
+		}
+		if d := s.Damage(); len(d) != 1 {
+			t.Errorf("%s: status tells of %v", damage, d)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"arborist/shard/internal/pages"
 )
 
 // QuickCheck reports what is wrong with the set without hashing any document:
@@ -40,6 +42,9 @@ func (f *File) QuickCheck(ctx context.Context, report func(problem string)) erro
 			report(f.path + ": " + fmt.Sprintf(format, args...))
 		}}
 		err := c.lines(ctx, "database: %s", "PRAGMA quick_check(100)")
+		if err == nil {
+			err = pages.ReadIndexes(ctx, tx)
+		}
 		if err == nil {
 			err = checkCounts(ctx, tx)
 		}

@@ -63,6 +63,16 @@ func scanDoc(row *sql.Row, more ...any) (docRow, error) {
 	return d, nil
 }
 
+// inOrder fails where the row behind an id, as SQLite found it, does not stand behind
+// it. That is so where a page is damaged: the rows of a table are searched as if they
+// were in order. Whoever goes on from there goes round for ever.
+func inOrder(after, id int64) error {
+	if id <= after {
+		return corrupt("rows of documents are not in order: behind %d comes %d", after, id)
+	}
+	return nil
+}
+
 func findDoc(ctx context.Context, tx queryer, root document.Root) (docRow, error) {
 	d, err := scanDoc(tx.QueryRowContext(ctx, "SELECT "+docColumns+" FROM documents WHERE root = ?", root[:]))
 	if errors.Is(err, ErrNotFound) {

@@ -1,12 +1,19 @@
 package shard
 
 import (
+	"bytes"
+	"context"
 	"database/sql"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
 
 	"arborist/document"
 )
@@ -256,4 +263,145 @@ func TestSubsetsAreDeterministicAndJoinToAll(t *testing.T) {
 			t.Errorf("%q is taken", bad)
 		}
 	}
+}
+
+// An index of a table without rows is looked at by no check of SQLite's.
+func TestAnUnreadableIndexOfAnEmptyTableIsFoundAndMended(t *testing.T) {
+	dir, _ := aSet(t, 0)
+	path := filepath.Join(dir, "00.db")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector{name: "file:" + path, driver: &sqlite3.SQLiteDriver{}})
+	defer db.Close()
+	rows, err := db.Query("SELECT name, rootpage FROM sqlite_schema WHERE type = 'index'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	indexes := 0
+	for rows.Next() {
+		var name string
+		var root int
+		if err := rows.Scan(&name, &root); err != nil {
+			t.Fatal(err)
+		}
+		indexes++
+		b := bytes.Clone(whole)
+		b[(root-1)*4096] = 13 // a leaf of a table
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := openTestShared(t, dir)
+		var quick []string
+		if err := s.QuickCheck(t.Context(), func(p string) { quick = append(quick, p) }); err != nil || len(quick) == 0 {
+			t.Errorf("%s: a quick check finds %q, %v", name, quick, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r := Repair{Did: func(string) {}, Keep: func(Lost) error { return nil }}
+		if err := SalvageShared(t.Context(), dir, filepath.Join(t.TempDir(), "aside"), r); err != nil {
+			t.Fatal(err)
+		}
+		s = openTestShared(t, dir)
+		mustCheck(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rows.Err(); err != nil || indexes < 5 {
+		t.Fatalf("%d indexes, %v", indexes, err)
+	}
+}
+
+// disorders returns files of which one page says that rows stand in another order, or
+// that a leaf of a table is another one: some of the first kind, all of the second.
+func disorders(whole []byte) (damaged [][]byte) {
+	for at := 4096; at < len(whole); at += 4096 {
+		b := bytes.Clone(whole)
+		page := b[at : at+4096]
+		cells := int(binary.BigEndian.Uint16(page[3:]))
+		switch {
+		case page[0] == 13 && cells > 1 && at/4096%8 == 0: // a leaf of a table
+			for i, j := 8, 8+2*(cells-1); i < j; i, j = i+2, j-2 {
+				x, y := (*[2]byte)(page[i:]), (*[2]byte)(page[j:])
+				*x, *y = *y, *x
+			}
+		case page[0] == 5: // a page above leaves: the last is made a copy of the first
+			first := binary.BigEndian.Uint32(page[binary.BigEndian.Uint16(page[12:]):])
+			last := binary.BigEndian.Uint32(page[8:])
+			copy(b[(last-1)*4096:][:4096], whole[(first-1)*4096:])
+		default:
+			continue
+		}
+		damaged = append(damaged, b)
+	}
+	return damaged
+}
+
+// The rows of a table are searched as if they were in order. Where a page says
+// otherwise, what goes from row to row must end.
+func TestRowsThatAreNotInOrderAreFoundAndMended(t *testing.T) {
+	dir, entries := aSet(t, 200)
+	path := filepath.Join(dir, "00.db")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // nothing here takes a second
+	defer cancel()
+	damaged := disorders(whole)
+	if len(damaged) < 5 {
+		t.Fatalf("%d files", len(damaged))
+	}
+	for i, b := range damaged {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := openTestShared(t, dir)
+		var found []string
+		if _, err := s.Check(ctx, func(p string) { found = append(found, p) }); err != nil || len(found) == 0 {
+			t.Errorf("file %d: check finds %q, %v", i, found, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		mustSplitAllOrNothing(t, ctx, dir, entries)
+		r := Repair{Did: func(string) {}, Keep: func(Lost) error { return nil }}
+		if err := SalvageShared(ctx, dir, filepath.Join(t.TempDir(), "aside"), r); err != nil {
+			t.Fatal(err)
+		}
+		s = openTestShared(t, dir)
+		if _, _, left := repairAll(t, s, true); len(left) > 0 {
+			t.Errorf("file %d: after the repair: %q", i, left)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// mustSplitAllOrNothing splits a copy of a set that may be damaged: it fails, or has
+// every document afterwards.
+func mustSplitAllOrNothing(t *testing.T, ctx context.Context, dir string, entries []document.Entry) {
+	t.Helper()
+	other := filepath.Join(t.TempDir(), "shards")
+	if err := os.CopyFS(other, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	s := openTestShared(t, other)
+	defer s.Close()
+	if _, err := s.Split(ctx, nil); errors.Is(err, ErrCorrupt) {
+		return
+	} else if err != nil {
+		t.Fatalf("split: %v", err)
+	}
+	for _, e := range entries {
+		if _, err := s.Document(ctx, e.Document.Root()); err != nil {
+			t.Errorf("after a split: %v", err)
+		}
+	}
+	mustCheck(t, s)
 }

@@ -114,6 +114,9 @@ func (h *halving) documents(ctx context.Context, tx queryer, c *counter) error {
 		if err != nil {
 			return err
 		}
+		if err := inOrder(h.lastDoc, row.id); err != nil {
+			return err
+		}
 		h.lastDoc = row.id
 		if !h.from.holds(row.header.Root) {
 			return corrupt("document %s belongs into shard %s", row.header.Root, fileName(route(row.header.Root, h.from.total)))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"arborist/crawl/internal/frontier"
+	"arborist/shard"
 )
 
 // A Crawl is the frontier of one crawl. It keeps the promises of package
@@ -172,6 +173,9 @@ func (c *Crawl) Origins(ctx context.Context) (origins []string, err error) {
 		}
 		if !next.Valid {
 			return origins, nil
+		}
+		if next.String <= after { // it would go round for ever
+			return nil, fmt.Errorf("read frontier: %w: the index of its origins is not in order", shard.ErrCorrupt)
 		}
 		after = next.String
 		origins = append(origins, after)
