@@ -63,3 +63,51 @@ func TestAFollowerThatLagsBringsBackWhatIsLost(t *testing.T) {
 		t.Errorf("the follower: %+v", info)
 	}
 }
+
+// A publisher whose disk has lost a change of its key gets that from a follower, so
+// that those who know none but its first key can go on.
+func TestAFollowerBringsBackAChangeOfAKey(t *testing.T) {
+	for _, lost := range []string{"seq = 0", "seq = 1", "seq >= 0"} {
+		a, b, late := newNode(t).up(listenTCP), newNode(t).up(listenTCP), newNode(t).up(nil)
+		a.publish("main", entriesOf(t, "doc:/x", 5, 100)...)
+		origin := a.origin("main")
+		late.sync(a.addr(), origin)
+		a.nextKey("main")
+		_, key := a.nextKey("main")
+		a.publish("main", entriesOf(t, "doc:/y", 5, 100)...)
+		b.sync(a.addr(), origin)
+		a.close()
+
+		path := filepath.Join(a.dir, "shards", shard.CorporaName)
+		db, err := sql.Open("sqlite3", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.Exec("UPDATE rotation SET note = zeroblob(length(note)) WHERE " + lost)
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		fresh := path + ".fresh"
+		if _, err := corpus.Rescue(t.Context(), path, fresh, nil, nil, func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(fresh, path); err != nil {
+			t.Fatal(err)
+		}
+
+		a.openStore()
+		a.up(listenTCP)
+		if _, err := late.peer.Sync(t.Context(), a.addr(), origin, nil); !errors.Is(err, ErrKey) {
+			t.Errorf("%s: who knows the first key: %v", lost, err)
+		}
+		if _, err := a.peer.Sync(t.Context(), b.addr(), origin, nil); err != nil {
+			t.Errorf("%s: %v", lost, err)
+		}
+		a.pinned(origin, key, 2)
+		if _, err := a.peer.Sync(t.Context(), b.addr(), origin, nil); !errors.Is(err, ErrOwn) {
+			t.Errorf("%s: sync once more: %v", lost, err)
+		}
+		late.sync(a.addr(), origin)
+		late.pinned(origin, key, 2)
+	}
+}

@@ -3,6 +3,7 @@ package peer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -196,6 +197,9 @@ func (s *syncer) run() error {
 	s.progress(Progress{Stage: "verify"})
 	note, head, err := s.lead()
 	s.result.Size = s.known.Size
+	if errors.Is(err, ErrOwn) && s.completeRotations() {
+		return nil // that was what it had to bring back
+	}
 	if err != nil || head.Size == s.known.Size {
 		return err
 	}
@@ -208,6 +212,7 @@ func (s *syncer) run() error {
 		return s.blame(resource{kind: kindCheckpoint, corpus: s.corpus}, err)
 	}
 	s.result.Size = head.Size
+	s.completeRotations()
 	return nil
 }
 

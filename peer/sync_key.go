@@ -109,6 +109,21 @@ func (s *syncer) paths(info corpus.Info, chain []proof.Rotation, head proof.Chec
 	return paths, roots, nil
 }
 
+// completeRotations brings back changes of the key of an own corpus that a repair has
+// lost, and reports whether it did. A source that has none, or others, is no worse.
+func (s *syncer) completeRotations() bool {
+	info, err := s.store.Lookup(s.ctx, s.corpus.String())
+	if err != nil || !info.Own {
+		return false
+	}
+	file, err := s.src.get(s.ctx, resource{kind: kindRotations, corpus: s.corpus}, maxRotations)
+	if err != nil {
+		return false
+	}
+	back, err := s.store.CompleteRotations(s.ctx, info.Origin, file)
+	return err == nil && back > 0
+}
+
 // replaced has the store weigh a head that a key has signed which the corpus has
 // replaced. It is never taken; what it shows is kept. One above the last head
 // known shows with the source's tree whether it is of another history. It

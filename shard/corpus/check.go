@@ -10,6 +10,7 @@ import (
 	"arborist/document"
 	"arborist/merkle"
 	"arborist/proof"
+	"arborist/shard/internal/pages"
 )
 
 // maxProblems is how many problems of one corpus are reported one by one.
@@ -70,7 +71,15 @@ func checkFile(ctx context.Context, tx *sql.Tx, path string, report func(string)
 			report(path + ": " + line)
 		}
 	}
-	return rows.Err()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if err := classify(pages.ReadIndexes(ctx, tx)); errors.Is(err, ErrCorrupt) {
+		report(fmt.Sprintf("%s: %v", path, err))
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // A checker replays one log.
@@ -117,6 +126,9 @@ func (c *checker) checkHeads() error {
 		c.fail("its key %q is not a key of this corpus", l.key)
 		return nil
 	}
+	if err := l.checkName(); err != nil {
+		c.fail("%v", err)
+	}
 	if l.note != nil || l.head.Size > 0 {
 		if head, err := l.open(l.note); err != nil {
 			c.fail("its head: %v", err)
@@ -132,6 +144,11 @@ func (c *checker) checkHeads() error {
 		}
 	}
 	if err := c.checkRotations(); err != nil {
+		return err
+	}
+	if err := checkCosigned(c.ctx, c.tx, l); errors.Is(err, ErrCorrupt) {
+		c.fail("as its witness: %v", err)
+	} else if err != nil {
 		return err
 	}
 	if l.frozen != 0 && l.frozen != rotationFork {

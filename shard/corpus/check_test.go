@@ -1,8 +1,11 @@
 package corpus
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -105,5 +108,57 @@ func TestAppendRefusesADamagedTree(t *testing.T) {
 	}
 	if _, err := s.Append(context.Background(), m.origin(), m.signer, numbered(1, 300)); !errors.Is(err, ErrCorrupt) {
 		t.Fatalf("append on a damaged tree: %v", err)
+	}
+}
+
+// SQLite's own check looks at no index of a table without rows: where its page is of
+// another kind, whatever reads it fails, and no check may say that all is well.
+func TestCheckSeesAnUnreadableIndexOfAnEmptyTable(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "whole.db")
+	s := openTest(t, whole)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := make(map[string]int64)
+	db := sql.OpenDB(plainConnector("file:" + whole))
+	defer db.Close()
+	rows, err := db.Query("SELECT name, rootpage FROM sqlite_schema WHERE type = 'index'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		var name string
+		var root int64
+		if err := rows.Scan(&name, &root); err != nil {
+			t.Fatal(err)
+		}
+		roots[name] = root
+	}
+	if err := rows.Err(); err != nil || len(roots) < 5 {
+		t.Fatalf("%d indexes, %v", len(roots), err)
+	}
+	for name, root := range roots {
+		damaged := filepath.Join(t.TempDir(), "damaged.db")
+		b := bytes.Clone(content)
+		b[(root-1)*4096] = 13 // a leaf of a table
+		if err := os.WriteFile(damaged, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(damaged)
+		if err != nil {
+			continue // said at once
+		}
+		var problems []string
+		_, err = s.Check(t.Context(), func(p string) { problems = append(problems, p) })
+		if len(problems) == 0 && err == nil {
+			t.Errorf("%s: nothing is found", name)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"errors"
+	"strings"
 
 	"arborist/merkle"
 	"arborist/proof"
@@ -21,6 +22,13 @@ func (c *checker) checkRotations() error {
 	}
 	if err := proof.CheckRotations(chain); err != nil {
 		c.fail("%v", err)
+	}
+	var older []string
+	for _, r := range chain {
+		older = append(older, r.Old.String())
+	}
+	if strings.Join(older, " ") != c.log.older {
+		c.fail("its rows of replaced keys are not what its rotations say")
 	}
 	if n := len(chain); n > 0 && chain[n-1].New.String() != c.log.key && c.log.frozen == 0 {
 		c.fail("its last rotation leads to %s, not to its key", chain[n-1].New)

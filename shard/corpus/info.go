@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"arborist/merkle"
 	"arborist/proof"
@@ -46,7 +47,7 @@ type log struct {
 }
 
 const logColumns = "id, origin, name, key, own, size, root, note, documents, staged, staged_documents, seen, coalesce(frozen, 0), " +
-	"coalesce((SELECT active FROM witness WHERE witness.corpus = corpus.id), 0), (SELECT cosigned FROM witness WHERE witness.corpus = corpus.id), " +
+	"coalesce((SELECT active <> 0 FROM witness WHERE witness.corpus = corpus.id), 0), (SELECT cosigned FROM witness WHERE witness.corpus = corpus.id), " +
 	"coalesce((SELECT group_concat(old, ' ') FROM (SELECT old FROM rotation WHERE rotation.corpus = corpus.id AND seq >= 0 ORDER BY seq)), '')"
 
 func scanLog(row interface{ Scan(...any) error }) (*log, error) {
@@ -70,7 +71,19 @@ func findLog(ctx context.Context, tx *sql.Tx, origin string) (*log, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, notListed(ctx, tx, origin)
 	}
-	return l, err
+	if err != nil {
+		return nil, err
+	}
+	return l, l.checkName()
+}
+
+// checkName fails where the row of a log does not have the name that its origin ends
+// in, as where an index of the list of corpora leads to another one.
+func (l *log) checkName() error {
+	if !strings.HasSuffix(l.origin, "/"+l.name) {
+		return fmt.Errorf("%w: the row of %.200q in the list of corpora has the name %.200q", ErrCorrupt, l.origin, l.name)
+	}
+	return nil
 }
 
 // notListed says why no index of the list of corpora has a name or an origin:
@@ -252,6 +265,9 @@ func (s *Store) Lookup(ctx context.Context, nameOrOrigin string) (info Info, err
 		l, err := scanLog(row)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notListed(ctx, tx, nameOrOrigin)
+		}
+		if err == nil {
+			err = l.checkName()
 		}
 		if err != nil {
 			return err

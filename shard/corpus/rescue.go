@@ -72,8 +72,8 @@ type savedLog struct {
 	note, seen         []byte
 	frozen             sql.NullInt64
 	statement          []byte
-	rotations, witness []savedTable
-	evidence, filter   []savedTable
+	rotations, witness savedTable
+	evidence, filter   savedTable
 }
 
 // goals returns the heads to which records may lead. Those of an own log that waits
@@ -116,10 +116,10 @@ func (r *rescue) logs(ctx context.Context) (all []savedLog) {
 
 // tables reads what else the file holds of a log.
 func (r *rescue) tables(ctx context.Context, l *savedLog) {
-	l.rotations = []savedTable{r.table(ctx, *l, "rotation", "seq, old, note, pending, statement")}
-	l.witness = []savedTable{r.table(ctx, *l, "witness", "active, cosigned")}
-	l.evidence = []savedTable{r.table(ctx, *l, "evidence", "id, heads, kind, older, newer, root, path, at")}
-	l.filter = []savedTable{r.table(ctx, *l, "filter", "note, bytes")}
+	l.rotations = r.table(ctx, *l, "rotation", "seq, old, note, pending, statement")
+	l.witness = r.table(ctx, *l, "witness", "active, cosigned")
+	l.evidence = r.table(ctx, *l, "evidence", "id, heads, kind, older, newer, root, path, at")
+	l.filter = r.table(ctx, *l, "filter", "note, bytes")
 }
 
 // A savedTable is what a small table holds of one corpus.
@@ -153,18 +153,16 @@ func (r *rescue) table(ctx context.Context, l savedLog, name, columns string) sa
 }
 
 // write adds the rows to the new file. One that cannot be there is left out.
-func (r *rescue) write(ctx context.Context, tx *sql.Tx, l *log, tables []savedTable) error {
-	for _, t := range tables {
-		for _, row := range t.rows {
-			_, err := tx.ExecContext(ctx, t.insert, append([]any{l.id}, row...)...)
-			var e sqlite3.Error
-			if errors.As(err, &e) && e.Code == sqlite3.ErrConstraint {
-				r.report(fmt.Sprintf("corpus %s: a row is left out: %v", l.origin, err))
-				continue
-			}
-			if err != nil {
-				return err
-			}
+func (r *rescue) write(ctx context.Context, tx *sql.Tx, l *log, t savedTable) error {
+	for _, row := range t.rows {
+		_, err := tx.ExecContext(ctx, t.insert, append([]any{l.id}, row...)...)
+		var e sqlite3.Error
+		if errors.As(err, &e) && e.Code == sqlite3.ErrConstraint {
+			r.report(fmt.Sprintf("corpus %s: a row is left out: %v", l.origin, err))
+			continue
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -173,16 +171,8 @@ func (r *rescue) write(ctx context.Context, tx *sql.Tx, l *log, tables []savedTa
 // keep puts one corpus into the new file.
 func (r *rescue) keep(ctx context.Context, saved savedLog) (kept Rescued, err error) {
 	kept.Origin = saved.origin
-	err = r.to.update(ctx, func(tx *sql.Tx) error {
-		if _, err := pin(ctx, tx, saved.key, saved.own); err != nil {
-			return err
-		}
-		l, err := findLog(ctx, tx, saved.origin)
-		if err != nil {
-			return err
-		}
-		return r.write(ctx, tx, l, saved.rotations)
-	})
+	keys := r.keys(saved)
+	err = r.to.update(ctx, func(tx *sql.Tx) error { return keys.keepServed(ctx, tx, saved) })
 	if err != nil {
 		return kept, err
 	}
@@ -208,7 +198,7 @@ func (r *rescue) keep(ctx context.Context, saved savedLog) (kept Rescued, err er
 			return err
 		}
 		kept.Records = l.staged
-		return r.settle(ctx, tx, l, saved)
+		return r.settle(ctx, tx, l, saved, keys)
 	})
 	if err == nil && reached != nil && saved.own {
 		kept.Behind, err = r.keepLines(ctx, saved, kept.Records, kept.Signed)
@@ -288,11 +278,12 @@ func (r *rescue) keepLines(ctx context.Context, saved savedLog, staged, end uint
 
 // settle brings over what is kept of a corpus beside its records. It comes after
 // them, since a frozen corpus takes none.
-func (r *rescue) settle(ctx context.Context, tx *sql.Tx, l *log, saved savedLog) error {
-	if err := r.write(ctx, tx, l, saved.witness); err != nil {
+func (r *rescue) settle(ctx context.Context, tx *sql.Tx, l *log, saved savedLog, keys savedKeys) error {
+	l, err := keys.keepOthers(ctx, tx, l, saved)
+	if err != nil {
 		return err
 	}
-	frozen, err := r.keepEvidence(ctx, tx, l, saved)
+	frozen, err := r.keepEvidence(ctx, tx, l, saved, keys)
 	if err != nil {
 		return err
 	}
@@ -313,12 +304,15 @@ func (r *rescue) settle(ctx context.Context, tx *sql.Tx, l *log, saved savedLog)
 		}
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE corpus SET note = ?, seen = ?, frozen = ?, statement = ? WHERE id = ?", note, seen, frozen, saved.statement, l.id)
-	return err
+	if err != nil {
+		return err
+	}
+	return r.keepWitness(ctx, tx, saved)
 }
 
 // keepFilter brings over the filter of a log, if it is still what it was: it is made,
 // or fetched, anew.
-func (r *rescue) keepFilter(ctx context.Context, tx *sql.Tx, l *log, filter []savedTable) error {
+func (r *rescue) keepFilter(ctx context.Context, tx *sql.Tx, l *log, filter savedTable) error {
 	if err := r.write(ctx, tx, l, filter); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"arborist/merkle"
+	"arborist/proof"
 )
 
 // everyKind makes a file with an own corpus that has changed its key, and
@@ -207,6 +211,42 @@ func TestACorpusThatAnIndexLacksIsDamage(t *testing.T) {
 		if _, err := s.Lookup(t.Context(), "nope"); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v", index, err)
 		}
+	}
+}
+
+// A row that another name leads to is of another log: nothing of it may be shown, or
+// added to, as that one's.
+func TestARowOfAnotherNameIsDamage(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		path, m := everyKind(t, 300)
+		origin, name := m.origin(), "a"
+		if own {
+			origin, name = testSigner(t, "main", 1).Name(), "main"
+		}
+		edit(t, path, fmt.Sprintf("UPDATE corpus SET name = 'other' WHERE name = '%s'", name))
+		s := openTest(t, path)
+		if _, err := s.Lookup(t.Context(), origin); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("look up: %v", err)
+		}
+		if _, _, err := s.Head(t.Context(), origin); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("head: %v", err)
+		}
+		var found []string
+		if _, err := s.Check(t.Context(), func(p string) { found = append(found, p) }); err != nil || len(found) == 0 {
+			t.Errorf("check finds %q, %v", found, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		fresh := filepath.Join(t.TempDir(), "fresh.db")
+		if _, err := Rescue(t.Context(), path, fresh, nil, nil, func(p string) { t.Errorf("not kept: %s", p) }); err != nil {
+			t.Fatal(err)
+		}
+		s = openTest(t, fresh)
+		if info, err := s.Lookup(t.Context(), origin); err != nil || info.Name != name {
+			t.Errorf("%+v, %v", info, err)
+		}
+		checkClean(t, s)
 	}
 }
 
@@ -485,5 +525,192 @@ func TestARescueDropsNoEvidenceThatItCannotJudge(t *testing.T) {
 	}
 	if kept, err := s.Evidence(t.Context(), origin); err != nil || len(kept) != 1 {
 		t.Errorf("%d pieces of evidence, %v, want 1", len(kept), err)
+	}
+}
+
+// A change of a key is what both keys have signed: the rest of its row comes from
+// that, and what they have not signed is left out, or no repair would end.
+func TestARescueJudgesChangesOfAKey(t *testing.T) {
+	for damage, want := range map[string]int{ // changes that are kept, of three
+		"UPDATE rotation SET old = replace(old, 'main', 'niam')":                 3,
+		"UPDATE rotation SET seq = seq + 7":                                      3,
+		"UPDATE rotation SET pending = 2 WHERE seq = 1":                          3,
+		"UPDATE rotation SET note = zeroblob(length(note)) WHERE seq = 0":        2,
+		"UPDATE rotation SET note = CAST('x' || note AS BLOB) WHERE seq = 1":     1,
+		"UPDATE rotation SET note = zeroblob(length(note)) WHERE seq = 2":        0,
+		"UPDATE rotation SET note = (SELECT note FROM rotation WHERE seq = 0)":   0,
+		"UPDATE rotation SET note = (SELECT note FROM rotation WHERE seq = 2)":   1,
+		"UPDATE rotation SET note = zeroblob(length(note)), seq = seq - 1":       0,
+		"DELETE FROM rotation WHERE seq = 1":                                     1,
+		"UPDATE corpus SET origin = origin":                                      3,
+		"UPDATE rotation SET old = 'x'; UPDATE rotation SET seq = 5 WHERE seq=0": 3,
+	} {
+		signers := []*proof.Signer{testSigner(t, "main", 1), testSigner(t, "main", 2), testSigner(t, "main", 3), testSigner(t, "main", 4)}
+		s := own(t, signers[0], 5)
+		var file []byte
+		for i, next := range signers[1:] {
+			file = rotated(t, s, signers[i], next)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		edit(t, s.path, damage)
+		fresh := filepath.Join(t.TempDir(), "fresh.db")
+		var said []string
+		if _, err := Rescue(t.Context(), s.path, fresh, nil, nil, func(p string) { said = append(said, p) }); err != nil {
+			t.Fatal(err)
+		}
+		if hint := strings.Contains(strings.Join(said, "\n"), "arborist peer sync FROM "+signers[0].Name()); hint != (want < 3) {
+			t.Errorf("%s: it says %q", damage, said)
+		}
+		s = openTest(t, fresh)
+		checkClean(t, s)
+		info, err := s.Lookup(t.Context(), "main")
+		if err != nil || len(info.Older) != want || info.Key != signers[3].Verifier().String() {
+			t.Errorf("%s: %d changes, %v, want %d", damage, len(info.Older), err, want)
+		}
+		if _, err := s.Append(t.Context(), info.Origin, signers[3], numbered(2, 100)); err != nil {
+			t.Errorf("%s: %v", damage, err)
+		}
+		if back, err := s.CompleteRotations(t.Context(), info.Origin, file); err != nil || back != 3-want {
+			t.Errorf("%s: %d are back, %v", damage, back, err)
+		}
+		if whole, err := s.Rotations(t.Context(), info.Origin); err != nil || !bytes.Equal(whole, file) {
+			t.Errorf("%s: it is not whole: %v", damage, err)
+		}
+		checkClean(t, s)
+	}
+}
+
+// What comes back leads to the own key, and fits the log.
+func TestOnlyRotationsOfTheLogComeBack(t *testing.T) {
+	old, next, thief := testSigner(t, "main", 1), testSigner(t, "main", 2), testSigner(t, "main", 3)
+	s := own(t, next, 5)
+	head, _, err := s.Head(t.Context(), next.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]proof.Rotation{
+		"to another key":      mustRotate(t, head, old, thief),
+		"at another root":     mustRotate(t, proof.Checkpoint{Origin: head.Origin, Size: 3, Root: merkle.Hash{1}}, old, next),
+		"at a head to come":   mustRotate(t, proof.Checkpoint{Origin: head.Origin, Size: 6, Root: merkle.Hash{1}}, old, next),
+		"of another corpus":   mustRotate(t, proof.Checkpoint{Origin: testSigner(t, "b", 1).Name(), Size: 5, Root: head.Root}, testSigner(t, "b", 1), testSigner(t, "b", 2)),
+		"from the key it has": mustRotate(t, head, next, thief),
+	} {
+		if back, err := s.CompleteRotations(t.Context(), next.Name(), r.Note()); err != nil || back != 0 {
+			t.Errorf("%s: %d, %v", name, back, err)
+		}
+	}
+	if back, err := s.CompleteRotations(t.Context(), next.Name(), mustRotate(t, head, old, next).Note()); err != nil || back != 1 {
+		t.Errorf("%d, %v", back, err)
+	}
+	checkClean(t, s)
+}
+
+func mustRotate(t *testing.T, head proof.Checkpoint, old, next *proof.Signer) proof.Rotation {
+	t.Helper()
+	r, err := proof.MakeRotation(head, old, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Two changes of one key keep a log frozen, in whatever order their rows come.
+func TestARescueKeepsWhatHasFrozenALogOverItsKey(t *testing.T) {
+	m := newModelOf(t, "main", 12)
+	next, other := testSigner(t, "main", 2), testSigner(t, "main", 3)
+	s := openTest(t, filepath.Join(t.TempDir(), "corpora.db"))
+	followTo(t, s, m, 5)
+	accept := func(to *proof.Signer) error {
+		r, err := proof.MakeRotation(m.head(5), m.signer, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.AcceptRotations(t.Context(), m.origin(), Handover{Rotations: r.Note(), Statement: []byte("two"), Note: noteBy(t, m, 5, to)})
+	}
+	if err := accept(next); err != nil {
+		t.Fatal(err)
+	}
+	if err := accept(other); !errors.Is(err, ErrEquivocation) {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(t.TempDir(), "fresh.db")
+	if _, err := Rescue(t.Context(), s.path, fresh, nil, nil, func(p string) { t.Errorf("not kept: %s", p) }); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := content(t, fresh), content(t, s.path); !reflect.DeepEqual(got["rotation"], want["rotation"]) {
+		t.Errorf("rotations %q, want %q", got["rotation"], want["rotation"])
+	}
+	s = openTest(t, fresh)
+	if found, err := s.Evidence(t.Context(), m.origin()); err != nil || len(found) != 1 || found[0].Kind != proof.RotationFork {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// A key that waits for records that are not here goes on waiting.
+func TestARescueKeepsAKeyThatIsNotServedYet(t *testing.T) {
+	m := newModelOf(t, "main", 12)
+	next := testSigner(t, "main", 2)
+	s := openTest(t, filepath.Join(t.TempDir(), "corpora.db"))
+	followTo(t, s, m, 5)
+	r, err := proof.MakeRotation(m.head(8), m.signer, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.AcceptRotations(t.Context(), m.origin(), Handover{Rotations: r.Note(), Statement: []byte("two"), Note: noteBy(t, m, 12, next),
+		Paths: map[uint64][]merkle.Hash{5: m.consistency(5, 12), 8: m.consistency(8, 12)}})
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(t.TempDir(), "fresh.db")
+	if _, err := Rescue(t.Context(), s.path, fresh, nil, nil, func(p string) { t.Errorf("not kept: %s", p) }); err != nil {
+		t.Fatal(err)
+	}
+	got, want := content(t, fresh), content(t, s.path)
+	for _, table := range []string{"rotation", "corpus"} {
+		if !reflect.DeepEqual(got[table], want[table]) {
+			t.Errorf("%s %q, want %q", table, got[table], want[table])
+		}
+	}
+}
+
+// What a witness cosigned last keeps it from cosigning another history. Where it is
+// damaged the log itself does.
+func TestARescueJudgesWhatAWitnessCosigned(t *testing.T) {
+	for damage, witness := range map[string]bool{
+		"UPDATE witness SET cosigned = CAST('x' AS BLOB)":                                                   true,
+		"UPDATE witness SET cosigned = CAST(replace(CAST(cosigned AS TEXT), '\n300\n', '\n900\n') AS BLOB)": true,
+		"UPDATE witness SET cosigned = CAST(replace(CAST(cosigned AS TEXT), '\n300\n', '\n200\n') AS BLOB)": true,
+		"UPDATE witness SET active = 9": true,
+		"UPDATE witness SET cosigned = CAST('x' AS BLOB); UPDATE corpus SET note = CAST('x' AS BLOB)": false,
+	} {
+		path, m := everyKind(t, 300)
+		edit(t, path, damage)
+		s := openTest(t, path)
+		var found []string
+		if _, err := s.Check(t.Context(), func(p string) { found = append(found, p) }); err != nil || len(found) == 0 && !strings.Contains(damage, "active") {
+			t.Errorf("%s: check finds %q, %v", damage, found, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		fresh := filepath.Join(t.TempDir(), "fresh.db")
+		if _, err := Rescue(t.Context(), path, fresh, nil, nil, func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		s = openTest(t, fresh)
+		checkClean(t, s)
+		s.SetWitnesses(nil, testWitness(t, "me"))
+		info, err := s.Lookup(t.Context(), m.origin())
+		if err != nil || info.Witness != witness {
+			t.Errorf("%s: a witness: %t, %v", damage, info.Witness, err)
+		}
+		if err := s.CosignHeads(t.Context()); err != nil {
+			t.Errorf("%s: %v", damage, err)
+		}
 	}
 }

@@ -11,11 +11,11 @@ import (
 
 // keepEvidence brings over what is kept against the publisher of a log, as far as it
 // still proves it, and returns what the log is frozen by: nothing less than proof.
-func (r *rescue) keepEvidence(ctx context.Context, tx *sql.Tx, l *log, saved savedLog) (frozen sql.NullInt64, err error) {
+func (r *rescue) keepEvidence(ctx context.Context, tx *sql.Tx, l *log, saved savedLog, keys savedKeys) (frozen sql.NullInt64, err error) {
 	if err := r.write(ctx, tx, l, saved.evidence); err != nil {
 		return frozen, err
 	}
-	if _, err := readRotations(ctx, tx, l, true); errors.Is(err, ErrCorrupt) {
+	if keys.missing {
 		return saved.frozen, nil // without the keys it was signed by nothing can be judged, and so nothing is dropped
 	}
 	ids, err := evidenceIDs(ctx, tx, l)

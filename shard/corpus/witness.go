@@ -260,6 +260,23 @@ func (s *Store) cosign(ctx context.Context, tx *sql.Tx, l *log, head proof.Check
 	return note, err
 }
 
+// checkCosigned checks that the last head that was cosigned is one of the log, as far
+// as that is stored, and none above the last one known.
+func checkCosigned(ctx context.Context, tx *sql.Tx, l *log) error {
+	if l.cosigned == nil || l.frozen != 0 {
+		return nil
+	}
+	latest, _, err := l.latest()
+	if err != nil {
+		return err
+	}
+	last, err := proof.ParseCheckpoint(l.cosigned)
+	if err == nil && last.Size > l.head.Size && last.Size <= latest.Size {
+		return nil // its records are not here
+	}
+	return continues(ctx, tx, l, l.head)
+}
+
 // continues checks that head, which the stored tree reaches, has the last head
 // cosigned before it.
 func continues(ctx context.Context, tx *sql.Tx, l *log, head proof.Checkpoint) error {
