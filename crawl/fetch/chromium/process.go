@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +19,8 @@ import (
 type process struct {
 	ctx    context.Context // of the browser; ends when it dies
 	cancel context.CancelFunc
-	group  int // process group of all its processes, 0 where unknown
+	group  int    // process group of all its processes, 0 where unknown
+	folder string // of its own, for all that it writes
 	once   sync.Once
 	mu     sync.Mutex
 	reason error         // why it was killed
@@ -56,9 +58,13 @@ func (b *Browser) running(ctx context.Context) (*process, error) {
 }
 
 func (b *Browser) start() (*process, error) {
-	p := &process{gone: make(chan struct{})}
+	folder, err := newFolder()
+	if err != nil {
+		return nil, fmt.Errorf("%w: no folder for it: %w", ErrNoBrowser, err)
+	}
+	p := &process{folder: folder, gone: make(chan struct{})}
 	var cmd *exec.Cmd
-	opts := append(b.flags(), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
+	opts := append(b.flags(folder), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
 		cmd = c
 		ownGroup(c)
 	}))
@@ -67,7 +73,7 @@ func (b *Browser) start() (*process, error) {
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet))
 	p.ctx, p.cancel = ctx, func() { cancel(); cancelAlloc() }
 	giveUp := time.AfterFunc(startLimit, cancelAlloc)
-	_, err := chromedp.CallBrowser(ctx, browser.GetVersion, cdp.Empty{})
+	_, err = chromedp.CallBrowser(ctx, browser.GetVersion, cdp.Empty{})
 	giveUp.Stop()
 	if cmd != nil && cmd.Process != nil {
 		p.group = cmd.Process.Pid
@@ -80,6 +86,25 @@ func (b *Browser) start() (*process, error) {
 	return p, nil
 }
 
+// folderLength is how long the name of a browser's folder may be. Chromium puts a
+// socket below its temporary folder, and dies where a name of 107 bytes (unix(7)) is
+// too short for /org.chromium.Chromium.XXXXXX/SingletonSocket in it.
+const folderLength = 107 - 45
+
+// newFolder makes a folder for one browser: its profile, and what it would leave in
+// the home and among the temporary files when it is killed.
+func newFolder() (string, error) {
+	folder, err := os.MkdirTemp("", "arborist-")
+	if err != nil || len(folder) <= folderLength {
+		return folder, err
+	}
+	short, err := os.MkdirTemp("/tmp", "arborist-")
+	if err != nil {
+		return folder, nil
+	}
+	return short, os.Remove(folder)
+}
+
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
@@ -87,12 +112,13 @@ func firstLine(err error) string {
 
 // flags are the browser's command line. They are the package's promises in the
 // browser's own words; interception and the proxy hold where one is not obeyed.
-func (b *Browser) flags() []chromedp.ExecAllocatorOption {
+func (b *Browser) flags(folder string) []chromedp.ExecAllocatorOption {
 	opts := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(b.path),
 		// The keys and tokens of our own environment are none of its business.
 		chromedp.NoInheritEnv,
-		chromedp.Env("PATH="+os.Getenv("PATH"), "HOME="+os.TempDir(), "LANG=C.UTF-8"),
+		chromedp.Env("PATH="+os.Getenv("PATH"), "HOME="+folder, "TMPDIR="+folder, "LANG=C.UTF-8"),
+		chromedp.UserDataDir(filepath.Join(folder, "profile")),
 		chromedp.Flag("proxy-server", "http://"+b.proxy.Addr()),
 		chromedp.Flag("proxy-bypass-list", "<-loopback>"),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
@@ -132,8 +158,9 @@ func (p *process) kill(reason error) {
 		p.reason = reason
 		p.mu.Unlock()
 		killGroup(p.group)
-		p.cancel() // waits for the browser, and removes its folder
+		p.cancel() // waits for the browser
 		killGroup(p.group)
+		os.RemoveAll(p.folder)
 		close(p.gone)
 	})
 	<-p.gone

@@ -36,10 +36,22 @@ func chromiumOrSkip(t *testing.T, cfg Config) *Browser {
 	return b
 }
 
-// No process of the browser outlives it, whatever ended it; one that was
+// shortTemp returns a folder whose name is short enough for a browser's folder in it.
+func shortTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// Nothing of the browser outlives it, whatever ended it; one that was
 // killed is replaced.
 func TestBrowserIsGoneWhenItEnds(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	tmp := shortTemp(t)
+	t.Setenv("TMPDIR", tmp)
 	b := chromiumOrSkip(t, Config{Memory: 1, Timeout: 2 * time.Minute})
 	_, err := b.Render(t.Context(), shell("for (;;) {}"))
 	if !errors.Is(err, ErrMemory) {
@@ -58,8 +70,11 @@ func TestBrowserIsGoneWhenItEnds(t *testing.T) {
 		t.Errorf("the next page: %s, %v", html, err)
 	}
 	b.mu.Lock()
-	group := b.proc.group
+	group, folder := b.proc.group, b.proc.folder
 	b.mu.Unlock()
+	if sockets, _ := filepath.Glob(filepath.Join(folder, "*.*.*", "SingletonSocket")); len(sockets) != 1 { // org.chromium.Chromium.*
+		t.Errorf("the browser's temporary files %v are not in its folder", sockets)
+	}
 	if group == killed || len(members(group)) < 2 {
 		t.Errorf("group %d of %v has processes %v", group, killed, members(group))
 	}
@@ -82,8 +97,23 @@ func TestBrowserIsGoneWhenItEnds(t *testing.T) {
 	if _, err := b.Render(t.Context(), shell("")); !errors.Is(err, errClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "chromedp*")); len(left) > 0 {
-		t.Errorf("%v is left", left)
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("%v is left among the temporary files, %v", left, err)
+	}
+}
+
+// A name of the temporary folder that leaves no room for Chromium's socket must not
+// keep it from starting.
+func TestBrowserStartsWhereTheTemporaryFolderHasALongName(t *testing.T) {
+	tmp := filepath.Join(t.TempDir(), strings.Repeat("long", 25))
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", tmp)
+	b := chromiumOrSkip(t, Config{})
+	defer b.Close()
+	if html, err := b.Render(t.Context(), shell("document.body.append('written')")); err != nil || !strings.Contains(string(html), "written") {
+		t.Errorf("%s, %v", html, err)
 	}
 }
 
@@ -112,7 +142,7 @@ func TestBrowserDiesWithUs(t *testing.T) {
 	}
 	chromiumOrSkip(t, Config{}).Close()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestBrowserDiesWithUs$")
-	cmd.Env = append(os.Environ(), "CHROMIUM_TEST_CHILD=1", "TMPDIR="+t.TempDir())
+	cmd.Env = append(os.Environ(), "CHROMIUM_TEST_CHILD=1", "TMPDIR="+shortTemp(t))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
