@@ -15,13 +15,18 @@ import (
 // Audit says what is wrong with a site, from the latest crawl of its seeds that
 // was kept. It changes nothing and fetches nothing but the sitemap, where
 // Sitemap names one. It fails with [*SeedError], [ErrNothingToResume] where no
-// crawl is kept, and [ErrSitemap].
+// crawl is kept, [ErrSitemapAddress] and [ErrSitemap].
 func (c *Crawler) Audit(ctx context.Context, sitemapURL string) (audit.Report, error) {
 	if c.close != nil {
 		defer c.close()
 	}
 	if c.cfg.Store == nil {
 		return audit.Report{}, errors.New("audit a site: no store was given")
+	}
+	if sitemapURL != "" {
+		if err := c.checkSitemap(sitemapURL); err != nil {
+			return audit.Report{}, err
+		}
 	}
 	addresses, err := c.addresses(ctx)
 	if err != nil {

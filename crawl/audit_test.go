@@ -160,9 +160,12 @@ func TestACrawlTellsWhatIsWrongWithTheSite(t *testing.T) {
 	if err != nil || fmt.Sprint(again.Broken) != fmt.Sprint(r.Broken) {
 		t.Errorf("after a second crawl: %+v, %v", again.Broken, err)
 	}
-	for _, bad := range []string{srv.URL + "/secret.xml", srv.URL + "/gone", srv.URL + "/a", "https://elsewhere.example/sitemap.xml", "nonsense"} {
-		if _, err := fresh().Audit(t.Context(), bad); !errors.Is(err, ErrSitemap) {
-			t.Errorf("sitemap %s: %v", bad, err)
+	for bad, want := range map[string]error{
+		srv.URL + "/secret.xml": ErrSitemap, srv.URL + "/gone": ErrSitemap, srv.URL + "/a": ErrSitemap,
+		"https://elsewhere.example/sitemap.xml": ErrSitemapAddress, "nonsense": ErrSitemapAddress,
+	} {
+		if _, err := fresh().Audit(t.Context(), bad); !errors.Is(err, want) {
+			t.Errorf("sitemap %s: %v, want %v", bad, err, want)
 		}
 	}
 }

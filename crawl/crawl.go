@@ -196,7 +196,7 @@ var _ ingest.Source = (*Crawler)(nil)
 
 // New makes a crawler that fetches through f, or through one of its own where f
 // is nil: see Config.Fetcher. Pages that are consent walls count as denied with
-// either. It sends nothing. Its errors are [*SeedError], [ErrHost], [ErrAuthor], [ErrSitemap], [ErrFetcher],
+// either. It sends nothing. Its errors are [*SeedError], [ErrHost], [ErrAuthor], [ErrSitemapAddress], [ErrFetcher],
 // [fetch.ErrHostedConfig] and [chromium.ErrNoBrowser].
 func New(cfg Config, f fetch.Fetcher) (*Crawler, error) {
 	c := &Crawler{cfg: withDefaults(cfg), names: newNotPages(), fetcher: f}

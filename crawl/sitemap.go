@@ -17,8 +17,12 @@ import (
 // maxSitemaps is how many sitemaps of one index are read.
 const maxSitemaps = 200
 
-// ErrSitemap: the sitemap could not be had or read.
-var ErrSitemap = errors.New("sitemap cannot be used")
+var (
+	// ErrSitemap: the sitemap could not be had or read.
+	ErrSitemap = errors.New("sitemap cannot be used")
+	// ErrSitemapAddress: what is given as a sitemap cannot be one of the site.
+	ErrSitemapAddress = errors.New("no sitemap of the site")
+)
 
 // A listing is what one sitemap says about the site.
 type listing struct {
@@ -34,10 +38,17 @@ func (c *Crawler) checkFromSitemap() error {
 		return nil
 	}
 	if c.cfg.Depth == 0 {
-		return sitemapError(c.cfg.FromSitemap, errors.New("its pages count as linked from the seed, which a crawl of depth 0 does not follow; give depth 1 or more"))
+		return fmt.Errorf("%w: its pages count as linked from the seed, which a crawl of depth 0 does not follow; give depth 1 or more", ErrSitemapAddress)
 	}
-	_, err := c.onSite(c.cfg.FromSitemap)
-	return err
+	return c.checkSitemap(c.cfg.FromSitemap)
+}
+
+// checkSitemap fails with [ErrSitemapAddress], before anything is asked.
+func (c *Crawler) checkSitemap(address string) error {
+	if _, err := c.onSite(address); err != nil {
+		return fmt.Errorf("%w: %.200q: %w", ErrSitemapAddress, address, err)
+	}
+	return nil
 }
 
 // fromSitemap adds the pages of Config.FromSitemap to the crawl, once its seed
@@ -133,7 +144,7 @@ func (c *Crawler) oneSitemap(ctx context.Context, g *gate, address string) (site
 	for hop := 0; ; hop++ {
 		u, err := c.onSite(address)
 		if err != nil {
-			return sitemap.Sitemap{}, err
+			return fail(err)
 		}
 		d, err := g.admit(ctx, u)
 		if err != nil {
@@ -165,11 +176,11 @@ func (c *Crawler) oneSitemap(ctx context.Context, g *gate, address string) (site
 func (c *Crawler) onSite(address string) (weburl.URL, error) {
 	u, err := c.parser.Parse(address)
 	if err != nil {
-		return u, sitemapError(address, err)
+		return u, err
 	}
 	u, ok := c.scope.adopt(u)
 	if !ok {
-		return u, sitemapError(address, errors.New("it is not on the site that is crawled; allow its host with --allow-host"))
+		return u, errors.New("it is not on the site that is crawled; allow its host with --allow-host")
 	}
 	return u, nil
 }

@@ -101,14 +101,18 @@ func TestASitemapThatCannotBeUsedIsSaid(t *testing.T) {
 		"https://elsewhere.example/s.xml": false, "nonsense": false,
 	} {
 		got := crawl(t, t.Context(), Config{Seed: base + "/", Depth: 1, FromSitemap: address, Fast: true}, nil)
-		if !errors.Is(got.err, ErrSitemap) || !strings.Contains(got.err.Error(), strings.TrimPrefix(address, base)) {
+		want := ErrSitemap
+		if !sent {
+			want = ErrSitemapAddress
+		}
+		if !errors.Is(got.err, want) || !strings.Contains(got.err.Error(), strings.TrimPrefix(address, base)) {
 			t.Errorf("%s: %v", address, got.err)
 		}
 		if (got.report.Requests > 0) != sent {
 			t.Errorf("%s: %d requests", address, got.report.Requests)
 		}
 	}
-	if got := crawl(t, t.Context(), Config{Seed: base + "/", FromSitemap: base + "/one.xml"}, nil); !errors.Is(got.err, ErrSitemap) {
+	if got := crawl(t, t.Context(), Config{Seed: base + "/", FromSitemap: base + "/one.xml"}, nil); !errors.Is(got.err, ErrSitemapAddress) {
 		t.Errorf("depth 0: %v", got.err)
 	}
 }

@@ -56,6 +56,7 @@ func explanations() []explanation {
 		{chromium.ErrNoBrowser, api.CodeUnavailable, ""},
 		{crawl.ErrHost, api.CodeUsage, "give a host name, with a port where it has one"},
 		{crawl.ErrAuthor, api.CodeUsage, "give a name of at most 200 bytes on one line"},
+		{crawl.ErrSitemapAddress, api.CodeUsage, "for example: https://example.org/sitemap.xml"},
 		{crawl.ErrSitemap, api.CodeUnavailable, "check the address, or leave out --from-sitemap"},
 		{crawl.ErrNothingToResume, api.CodeNotFound, ""},
 		{crawl.ErrOtherCrawl, api.CodeUsage, ""},
