@@ -62,6 +62,10 @@ func TestLinksOfEachKindAreFound(t *testing.T) {
 		{"not net/url's", `<a href="/d/a%zz"><a href="\d\b">`, "a%zz b"},
 		{"comment, script, style, title, textarea", `<!--<a href=no>--><script>"<a href=no>"</script><style><a href=no></style>
 			<title><a href=no></title><textarea><a href=no></textarea><a href=x>`, "x"},
+		{"template", `<a href=a><template><a href=no><template shadowrootmode=open><a href=no></template><a href=no></TEMPLATE><a href=b></template><a href=c>
+			<template><a href=no>`, "a b c"},
+		{"shadow root", `<div><TEMPLATE ShadowRootMode=Open><a href=a><template><a href=no></template><a href=b></template></div><a href=c>
+			<template shadowrootmode=closed><a href=d></template><template shadowrootmode=x><a href=no></template>`, "a b c d"},
 		{"unclosed comment", `<a href=x><!-- <a href=no>`, "x"},
 		{"repeated attribute: the first", `<a href=x href=no>`, "x"},
 		{"after an end tag's attributes", `</a href=no><a href=x>`, "x"},
@@ -98,7 +102,7 @@ func TestBaseHoldsForTheWholePage(t *testing.T) {
 }
 
 func TestXHTMLClosesItsTagsAtOnce(t *testing.T) {
-	const body = `<?xml version="1.0"?><html><head><title/><script src="s"/></head><body><![CDATA[<a href="no">]]><a href="x"/></body></html>`
+	const body = `<?xml version="1.0"?><html><head><title/><script src="s"/></head><body><![CDATA[<a href="no">]]><template/><a href="x"/></body></html>`
 	if got := texts(find(t, "http://h/", "application/xhtml+xml; charset=utf-8", body).Links); !slices.Equal(got, []string{"http://h/x"}) {
 		t.Errorf("as XHTML: %q", got)
 	}
