@@ -30,7 +30,7 @@ test: ## run all tests
 race: ## run the tests of the concurrent packages with the race detector
 	$(GO) test -tags $(TAGS) -race $(CONCURRENT)
 
-crash: ## rebuild and check IMAGES=2000 disks that a power cut could leave, and as many after failed fsyncs (SEED=1)
+crash: ## rebuild and check IMAGES=2000 disks that a power cut could leave, as many in purges and after failed fsyncs (SEED=1)
 	ARBORIST_CRASH_IMAGES=$(or $(IMAGES),2000) ARBORIST_CRASH_SEED=$(or $(SEED),1) \
 		$(GO) test -tags $(TAGS) -count=1 -timeout 1h -v ./internal/arbtest/crash
 

@@ -84,14 +84,19 @@ func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(p
 	defer release()
 	s.gate.enter()
 	defer s.gate.leave()
+	damaged := false
 	for _, f := range s.files {
-		n, err := f.CheckWith(ctx, opts, report)
+		n, err := f.CheckWith(ctx, opts, func(problem string) {
+			damaged = true
+			report(problem)
+		})
 		documents += n
 		if err != nil {
 			return documents, err
 		}
 	}
-	if opts.Repair == nil || !opts.Repair.DryRun {
+	// What a damaged file says of its versions is not believed, and nothing is written to it.
+	if !damaged && (opts.Repair == nil || !opts.Repair.DryRun) {
 		if err := s.heal(ctx, report); err != nil {
 			return documents, err
 		}
@@ -112,6 +117,9 @@ func (s *Shared) CheckWith(ctx context.Context, opts CheckOptions, report func(p
 		return documents, nil
 	case errors.Is(err, corpus.ErrCorrupt):
 		report(fmt.Sprintf("%v; %s", err, MendBroken))
+		return documents, nil
+	case isCorrupt(err):
+		report(err.Error())
 		return documents, nil
 	}
 	return documents, err

@@ -317,7 +317,7 @@ func TestAnUnreadableIndexOfAnEmptyTableIsFoundAndMended(t *testing.T) {
 }
 
 // disorders returns files of which one page says that rows stand in another order, or
-// that a leaf of a table is another one: some of the first kind, all of the second.
+// that a leaf of a table is another page: some of the first kind, all of the second.
 func disorders(whole []byte) (damaged [][]byte) {
 	for at := 4096; at < len(whole); at += 4096 {
 		b := bytes.Clone(whole)
@@ -329,9 +329,12 @@ func disorders(whole []byte) (damaged [][]byte) {
 				x, y := (*[2]byte)(page[i:]), (*[2]byte)(page[j:])
 				*x, *y = *y, *x
 			}
-		case page[0] == 5: // a page above leaves: the last is made a copy of the first
+		case page[0] == 5: // a page above leaves: the last is made a copy of the first, or of the page itself
 			first := binary.BigEndian.Uint32(page[binary.BigEndian.Uint16(page[12:]):])
 			last := binary.BigEndian.Uint32(page[8:])
+			itself := bytes.Clone(b)
+			copy(itself[(last-1)*4096:][:4096], page)
+			damaged = append(damaged, itself)
 			copy(b[(last-1)*4096:][:4096], whole[(first-1)*4096:])
 		default:
 			continue
@@ -404,4 +407,40 @@ func mustSplitAllOrNothing(t *testing.T, ctx context.Context, dir string, entrie
 		}
 	}
 	mustCheck(t, s)
+}
+
+// A check brings an update to its end that a crash has cut, but believes nothing of
+// the kind while a file is damaged: whatever that says may be what damage has made of it.
+func TestACheckEndsNoUpdateWhereAFileIsDamaged(t *testing.T) {
+	first, second := 0, 50 // versions of one place, in two files
+	for route(page(first).Document.Root(), 4) == route(page(second).Document.Root(), 4) {
+		first, second = first+1, second+1
+	}
+	for _, damaged := range []bool{false, true} {
+		dir, _ := published(t, 50)
+		old := filepath.Join(dir, fileName(route(page(first).Document.Root(), 4)))
+		before, err := os.ReadFile(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := openTestShared(t, dir)
+		put1(t, newPublisher(t, set), page(second))
+		if err := errors.Join(set.Close(), os.WriteFile(old, before, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if damaged {
+			tamper(t, old, "DELETE FROM postings")
+		}
+		s := openTestShared(t, dir)
+		var said []string
+		if _, err := s.Check(t.Context(), func(p string) { said = append(said, p) }); err != nil {
+			t.Fatal(err)
+		}
+		if ended := strings.Contains(strings.Join(said, "\n"), "repaired: "); ended == damaged {
+			t.Errorf("damaged %t: %q", damaged, said)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

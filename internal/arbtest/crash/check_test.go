@@ -24,7 +24,10 @@ var (
 type told struct {
 	peerID          string
 	corpora         []string
-	shared, private []int // numbers of batches
+	shared, private []int  // numbers of batches
+	dropped         string // "followed", "unsynced" or "purged": the last of them
+	drops           int    // how many of these there were
+	withdrawn       bool
 }
 
 func parseAcks(acks []string) (t told, err error) {
@@ -45,7 +48,11 @@ func parseAcks(acks []string) (t told, err error) {
 			} else {
 				t.private = append(t.private, n)
 			}
-		case "failed":
+		case "followed", "unsynced", "purged":
+			t.dropped, t.drops = word, t.drops+1
+		case "withdrawn":
+			t.withdrawn = true
+		case "failed", "compacted":
 		default:
 			return t, fmt.Errorf("unknown acknowledgement %q", line)
 		}
@@ -115,6 +122,9 @@ func (s *stores) check(ctx context.Context, t told) error {
 	if err := s.listed(ctx, t.shared); err != nil {
 		return err
 	}
+	if err := errors.Join(s.checkDropped(ctx, t), s.wall(ctx, t.private)); err != nil {
+		return err
+	}
 	// A crash may leave the end of a Put undone: documents that no log lists yet,
 	// and an old version beside the new one, which Check retires.
 	if err := s.clean(ctx, "stored and not listed; add it again", "repaired: "); err != nil {
@@ -134,6 +144,11 @@ func (s *stores) check(ctx context.Context, t told) error {
 	}
 	if err := s.found(ctx, next+1); err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	if t.drops > 0 {
+		if err := s.dropsAgain(ctx); err != nil {
+			return err
+		}
 	}
 	return s.clean(ctx)
 }

@@ -25,14 +25,16 @@ type schedule struct {
 	// Insist makes it go on where a step failed: it tries again, every second
 	// time as a new program, as after a kill.
 	Insist bool
+	// Drop makes it take out, in the end, what it has stored.
+	Drop bool
 }
 
 func (s schedule) String() string {
-	return fmt.Sprintf("%d,%d,%d,%t", s.Shards, s.Rounds, s.Reopens, s.Insist)
+	return fmt.Sprintf("%d,%d,%d,%t,%t", s.Shards, s.Rounds, s.Reopens, s.Insist, s.Drop)
 }
 
 func parseSchedule(text string) (s schedule, err error) {
-	_, err = fmt.Sscanf(text, "%d,%d,%d,%t", &s.Shards, &s.Rounds, &s.Reopens, &s.Insist)
+	_, err = fmt.Sscanf(text, "%d,%d,%d,%t,%t", &s.Shards, &s.Rounds, &s.Reopens, &s.Insist, &s.Drop)
 	return s, err
 }
 
@@ -150,6 +152,9 @@ func (w *worker) run(ctx context.Context) error {
 		if err := w.rounds(ctx, peerID, from, min(from+per, w.Rounds)); err != nil {
 			return err
 		}
+	}
+	if w.Drop {
+		return w.drop(ctx, peerID)
 	}
 	return nil
 }
