@@ -74,11 +74,19 @@ func findLog(ctx context.Context, tx *sql.Tx, origin string) (*log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, l.checkName()
+	return l, l.answers(origin)
 }
 
-// checkName fails where the row of a log does not have the name that its origin ends
-// in, as where an index of the list of corpora leads to another one.
+// answers fails where the row of a log is not the one that a name was looked up for:
+// an index of the list of corpora leads to another one's.
+func (l *log) answers(nameOrOrigin string) error {
+	if l.origin != nameOrOrigin && l.name != nameOrOrigin {
+		return fmt.Errorf("%w: an index of the list of corpora leads from %.200q to %.200q", ErrCorrupt, nameOrOrigin, l.origin)
+	}
+	return l.checkName()
+}
+
+// checkName fails where the row of a log does not have the name that its origin ends in.
 func (l *log) checkName() error {
 	if !strings.HasSuffix(l.origin, "/"+l.name) {
 		return fmt.Errorf("%w: the row of %.200q in the list of corpora has the name %.200q", ErrCorrupt, l.origin, l.name)
@@ -267,7 +275,7 @@ func (s *Store) Lookup(ctx context.Context, nameOrOrigin string) (info Info, err
 			return notListed(ctx, tx, nameOrOrigin)
 		}
 		if err == nil {
-			err = l.checkName()
+			err = l.answers(nameOrOrigin)
 		}
 		if err != nil {
 			return err

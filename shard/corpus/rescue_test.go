@@ -214,8 +214,72 @@ func TestACorpusThatAnIndexLacksIsDamage(t *testing.T) {
 	}
 }
 
-// A row that another name leads to is of another log: nothing of it may be shown, or
-// added to, as that one's.
+// swapRows gives the first two rows of a table each other's number, so that its indexes
+// lead from the one to the other.
+func swapRows(t *testing.T, path, table string) {
+	t.Helper()
+	db := sql.OpenDB(plainConnector("file:" + path))
+	defer db.Close()
+	var root int64
+	if err := db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = ?", table).Scan(&root); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := b[(root-1)*4096:][:4096]
+	if page[0] != 13 {
+		t.Fatal("the table has more than one page")
+	}
+	number := func(cell int) *byte {
+		at := int(page[8+2*cell])<<8 | int(page[9+2*cell])
+		for ; page[at] >= 0x80; at++ { // the length of the row
+		}
+		return &page[at+1]
+	}
+	one, two := number(0), number(1)
+	*one, *two = *two, *one
+	page[8], page[9], page[10], page[11] = page[10], page[11], page[8], page[9]
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What an index leads to is not shown, nor added to, as what was asked for.
+func TestAnIndexThatLeadsToAnotherLogIsDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "corpora.db")
+	s := openTest(t, path)
+	one, two := testSigner(t, "one", 1), testSigner(t, "two", 2)
+	for _, signer := range []*proof.Signer{one, two} {
+		_, name, _ := strings.Cut(signer.Name(), "/")
+		if _, err := s.Create(t.Context(), name, signer.Verifier()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	swapRows(t, path, "corpus")
+	s = openTest(t, path)
+	for _, name := range []string{one.Name(), two.Name(), "one", "two"} {
+		if info, err := s.Lookup(t.Context(), name); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("look up %s: %+v, %v", name, info, err)
+		}
+	}
+	if _, err := s.Append(t.Context(), one.Name(), two, numbered(1, 0)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("append: %v", err)
+	}
+	var found []string
+	if _, err := s.Check(t.Context(), func(p string) { found = append(found, p) }); err != nil || len(found) == 0 {
+		t.Errorf("check finds %q, %v", found, err)
+	}
+}
+
+// A row whose name is not that of its origin is of no log that can be told.
 func TestARowOfAnotherNameIsDamage(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		path, m := everyKind(t, 300)
