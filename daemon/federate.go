@@ -68,7 +68,7 @@ func (n *Node) askPeers(ctx context.Context, req api.QueryRequest, limit int, re
 		all = append(all, ranked{hit: h, match: match, rank: i, weight: 1})
 	}
 	for _, a := range answers {
-		asked := api.AskedPeer{Peer: a.Peer, Hits: len(a.Hits), Refused: a.Refused, TookMS: a.Took.Milliseconds()}
+		asked := api.AskedPeer{Peer: a.Peer, Hits: len(a.Hits), Refused: a.Refused, Unsent: a.Unsent, TookMS: a.Took.Milliseconds()}
 		switch {
 		case a.Err != nil:
 			asked.Error = a.Err.Error()
@@ -76,6 +76,9 @@ func (n *Node) askPeers(ctx context.Context, req api.QueryRequest, limit int, re
 			asked.Error = otherKey(a.Peer, a.OtherKey)
 		}
 		res.Asked = append(res.Asked, asked)
+		if !a.Unsent {
+			res.Sent = req.Text
+		}
 		for i, h := range a.Hits {
 			hit, err := peerHit(a.Peer, h)
 			if err != nil {
@@ -97,7 +100,6 @@ func (n *Node) askPeers(ctx context.Context, req api.QueryRequest, limit int, re
 	var fresh int
 	res.Hits, fresh = fuse(all, limit)
 	res.Total += fresh
-	res.Sent = req.Text
 	return nil
 }
 

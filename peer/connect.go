@@ -105,7 +105,7 @@ func (p *Peer) connect(ctx context.Context, info libpeer.AddrInfo) error {
 
 func (p *Peer) dial(ctx context.Context, info libpeer.AddrInfo) error {
 	if err := p.host.Connect(ctx, info); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, shortDial(err))
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ type Answer struct {
 	OtherKey []string
 	Took     time.Duration
 	Err      error // why there is no answer; nil where there is one, if an empty one
+	Unsent   bool  // it was not reached: the query has not left for it
 }
 
 // A FoundHit is one passage of an answer, in the order that the peer gave.
@@ -81,12 +82,18 @@ func (p *Peer) Search(ctx context.Context, peers []string, text string, limit in
 	return answers, nil
 }
 
-func (p *Peer) ask(ctx context.Context, from, text string, limit int) (a Answer) {
+func (p *Peer) ask(ctx context.Context, from, text string, limit int) Answer {
 	src, err := p.open(ctx, from)
 	if err != nil {
-		return Answer{Err: err}
+		return Answer{Err: err, Unsent: true}
 	}
 	defer src.close()
+	a := p.askSource(ctx, src, text, limit)
+	a.Unsent = notReached(a.Err) // a URL is connected to as it is asked
+	return a
+}
+
+func (p *Peer) askSource(ctx context.Context, src *source, text string, limit int) (a Answer) {
 	res := resource{kind: kindSearch, limit: limit, query: text}
 	raw, err := src.get(ctx, res, maxAnswer)
 	switch {

@@ -242,10 +242,16 @@ func TestEveryAskedPeerIsAccountedFor(t *testing.T) {
 	good := newNode(t).up(listenTCP, answering)
 	good.publish("main", entryOf(t, "doc:/a", "Grey granite."))
 	asker := newNode(t).up(nil)
-	answers := asker.ask("granite", "/ip4/127.0.0.1/tcp/1/p2p/"+newNode(t).id, good.addr(), "nonsense")
-	for i, want := range []error{ErrUnavailable, nil, ErrAddress} {
-		if !errors.Is(answers[i].Err, want) || want == nil && answers[i].Err != nil {
-			t.Errorf("%s: %v, want %v", answers[i].Peer, answers[i].Err, want)
+	cuts := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer cuts.Close()
+	answers := asker.ask("granite", "/ip4/127.0.0.1/tcp/1/p2p/"+newNode(t).id, good.addr(), "nonsense", "http://127.0.0.1:1", cuts.URL)
+	for i, want := range []struct {
+		err    error
+		unsent bool
+	}{{ErrUnavailable, true}, {nil, false}, {ErrAddress, true}, {ErrUnavailable, true}, {ErrUnavailable, false}} {
+		a := answers[i]
+		if !errors.Is(a.Err, want.err) || want.err == nil && a.Err != nil || a.Unsent != want.unsent {
+			t.Errorf("%s: %v, unsent %t, want %+v", a.Peer, a.Err, a.Unsent, want)
 		}
 	}
 	if len(answers[1].Hits) != 1 {

@@ -205,9 +205,19 @@ func (a *app) sayAsked(req api.QueryRequest, res api.QueryResult) {
 	if !req.Peers {
 		return
 	}
-	a.note("Sent to %s: %q.", plural(len(res.Asked), "peer"), res.Sent)
+	sent := 0
+	for _, p := range res.Asked {
+		if !p.Unsent {
+			sent++
+		}
+	}
+	if sent > 0 {
+		a.note("Sent to %s: %q.", plural(sent, "peer"), res.Sent)
+	}
 	for _, p := range res.Asked {
 		switch {
+		case p.Unsent:
+			a.note("nothing was sent to %s: %s", p.Peer, p.Error)
 		case p.Error != "" && p.Hits > 0:
 			a.note("%s gave %s; %s", p.Peer, plural(p.Hits, "hit"), p.Error)
 		case p.Error != "":

@@ -43,19 +43,21 @@ type QueryResult struct {
 	// it was asked for and there are any. It holds their passages, private ones
 	// too.
 	Bundle string `json:"bundle,omitempty"`
-	// Sent is what was sent to the peers in Asked, besides how many hits are wanted.
+	// Sent is what was sent to the peers in Asked that were reached, besides how many
+	// hits are wanted. Empty: nothing was.
 	Sent string `json:"sent,omitempty"`
-	// Asked says of each peer that the query was sent to what came of it.
+	// Asked says of each peer that was to be asked what came of it.
 	Asked  []AskedPeer `json:"asked,omitempty"`
 	TookMS int64       `json:"took_ms"`
 }
 
-// An AskedPeer is a peer that a query was sent to.
+// An AskedPeer is a peer that was to be asked.
 type AskedPeer struct {
 	Peer    string `json:"peer"`
 	Hits    int    `json:"hits"`              // verified, before rankings were merged
 	Refused int    `json:"refused,omitempty"` // that do not have what was asked for
 	Error   string `json:"error,omitempty"`   // why there is no answer
+	Unsent  bool   `json:"unsent,omitempty"`  // it was not reached: nothing was sent to it
 	TookMS  int64  `json:"took_ms"`
 }
 
