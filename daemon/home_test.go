@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -124,6 +125,15 @@ func TestStatusNamesFilesThatCannotBeUsed(t *testing.T) {
 		}, "this one is private"},
 		"garbage shard":    {func(h Home) error { return os.WriteFile(filepath.Join(h.Shards(), "01.db"), []byte("garbage"), 0o600) }, "no SQLite file"},
 		"garbage crawl db": {func(h Home) error { return os.WriteFile(h.CrawlDB(), []byte("garbage"), 0o600) }, "web.db: the file cannot be used"},
+		"crawl tables without a version": {func(h Home) error {
+			b, err := os.ReadFile(h.CrawlDB())
+			row := []byte{3, 1, 3, 0, 9} // of three bytes, number 1: a header of three, its id, the constant 1
+			if bytes.Count(b, row) != 1 {
+				return errors.Join(err, errors.New("the row of the version is not where it was"))
+			}
+			b[bytes.Index(b, row)+4] = 13 // a text of no bytes
+			return os.WriteFile(h.CrawlDB(), b, 0o600)
+		}, "web.db: the file cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := newHome(t)
@@ -139,6 +149,15 @@ func TestStatusNamesFilesThatCannotBeUsed(t *testing.T) {
 			found, err := n.Query(t.Context(), api.QueryRequest{Text: "granite"})
 			if err != nil || len(found.Hits) == 0 || len(found.Refused) != 1 {
 				t.Errorf("query: %d hits, refused %v, %v", len(found.Hits), found.Refused, err)
+			}
+			if err := n.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Salvage(t.Context(), home, false); err != nil {
+				t.Fatal(err)
+			}
+			if st, err := openNode(t, home).Status(t.Context()); err != nil || !st.Healthy {
+				t.Errorf("after the repair: %q, %v", st.Problems, err)
 			}
 		})
 	}

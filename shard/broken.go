@@ -172,6 +172,10 @@ func OpenFileAnyway(path string, kind Kind, schema string) (*File, error) {
 	return f, err
 }
 
+// UnusableFile is what [OpenFileAnyway] returns for a file that cannot be used: for an
+// owner whose own tables in it say so.
+func UnusableFile(path string, kind Kind, why error) *File { return brokenFile(path, kind, why) }
+
 // Broken says why the file cannot be used; nil where it can.
 func (f *File) Broken() error {
 	if f.broken == nil {

@@ -65,7 +65,13 @@ func Open(path string) (*DB, error) { return openWith(path, shard.OpenFile) }
 
 // OpenAnyway is Open for the database's owner: of one that cannot be used it
 // returns a DB whose every call fails with [shard.ErrBroken].
-func OpenAnyway(path string) (*DB, error) { return openWith(path, shard.OpenFileAnyway) }
+func OpenAnyway(path string) (*DB, error) {
+	db, err := openWith(path, shard.OpenFileAnyway)
+	if errors.Is(err, shard.ErrCorrupt) {
+		return &DB{file: shard.UnusableFile(path, shard.KindPrivate, err), seeds: map[string]bool{}}, nil
+	}
+	return db, err
+}
 
 func openWith(path string, open func(string, shard.Kind, string) (*shard.File, error)) (*DB, error) {
 	if err := shard.MakeFolder(filepath.Dir(path)); err != nil {
@@ -96,9 +102,13 @@ func restrict(path string) error {
 }
 
 func (db *DB) checkFormat() error {
-	var version int
-	if err := db.file.Reader().QueryRow("SELECT version FROM crawl_format").Scan(&version); err != nil {
+	var found any
+	if err := db.file.Reader().QueryRow("SELECT version FROM crawl_format").Scan(&found); err != nil {
 		return err
+	}
+	version, ok := found.(int64)
+	if !ok || version < 1 { // another page stands there
+		return fmt.Errorf("%w: the version of its crawl tables is no number", shard.ErrCorrupt)
 	}
 	if version > formatVersion {
 		return fmt.Errorf("%w: its crawl tables have version %d, this program knows %d", shard.ErrNewer, version, formatVersion)
