@@ -70,7 +70,7 @@ func checkKeyFiles(home Home, info corpus.Info, present *proof.Signer) error {
 		if vkey := main.Verifier().String(); vkey != info.Key && !slices.Contains(info.Older, vkey) {
 			return api.NewError(api.CodeInvalid,
 				fmt.Errorf("corpus %s: %w: %s signs for it, the shards know %s: they are from before its key was changed", info.Name, corpus.ErrBehind, vkey, info.Key),
-				"sync it back from a peer that follows it: arborist peer sync PEER "+info.Origin+"; or bring back a newer backup of the shards")
+				"sync it back from a peer that follows it: arborist peer sync FROM "+info.Origin+"; or bring back a newer backup of the shards")
 		}
 	}
 	if present == nil {

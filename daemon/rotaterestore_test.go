@@ -103,7 +103,7 @@ func TestShardsFromBeforeARotationAreSyncedBack(t *testing.T) {
 			copyDir(t, home.Shards(), backup)
 
 			publisher, _ = serve(t, home)
-			wantRefused(t, publisher, "from before its key was changed", "arborist peer sync PEER "+origin)
+			wantRefused(t, publisher, "from before its key was changed", "arborist peer sync FROM "+origin)
 			res, err = publisher.Sync(ctx, api.SyncRequest{From: followerAt.Addrs[0], Corpus: origin}, nil)
 			if err != nil || res.Corpus.Size != size || !res.Corpus.Own || res.Corpus.Key != key || len(res.Corpus.ReplacedKeys) != 1 {
 				t.Fatalf("sync back: %+v, %v", res, err)
