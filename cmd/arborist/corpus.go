@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,6 +119,10 @@ func printCorpora(l *lines, corpora []api.CorpusInfo) {
 	if len(corpora) == 0 {
 		l.printf("no corpora")
 	}
+	name, documents := 12, 6 // the widths of the first columns
+	for _, c := range corpora {
+		name, documents = max(name, len(c.Name)), max(documents, len(strconv.FormatUint(c.Documents, 10)))
+	}
 	for _, c := range corpora {
 		kind := "followed"
 		if c.Own {
@@ -126,7 +131,7 @@ func printCorpora(l *lines, corpora []api.CorpusInfo) {
 		if c.Peer != "" {
 			kind = "served by " + c.Peer
 		}
-		l.printf("%-12s %6d documents, log size %d  %s  (%s)", c.Name, c.Documents, c.Size, c.Origin, kind)
+		l.printf("%-*s %*d documents, log size %d  %s  (%s)", name, c.Name, documents, c.Documents, c.Size, c.Origin, kind)
 		for _, w := range c.Witnesses {
 			l.printf("  cosigned %s, by %s", w.Time, w.Name)
 		}
