@@ -12,8 +12,9 @@ import (
 func (a *app) addCommand() *cobra.Command {
 	var req api.AddRequest
 	cmd := &cobra.Command{
-		Use:   "add PATH… [--corpus NAME | --private]",
-		Short: "Ingest files and folders",
+		Use:        "add PATH… [--corpus NAME | --private]",
+		SuggestFor: []string{"ingest", "index"},
+		Short:      "Ingest files and folders",
 		Long: `Ingest files and folders: Markdown, text, HTML, PDF, .docx, .xlsx, .pptx, .doc, .xls, .ppt and .rtf; and web
 archives (.warc, .warc.gz, .wacz), each named on its own. Says first whether peers
 will be able to read them.`,

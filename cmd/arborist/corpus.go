@@ -26,10 +26,11 @@ func (a *app) corpusCommand() *cobra.Command {
 
 func (a *app) corpusListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List corpora, our own and followed ones",
-		Example: "  arborist corpus list",
-		Args:    args(0, 0, "none"),
+		Use:        "list",
+		SuggestFor: []string{"ls"},
+		Short:      "List corpora, our own and followed ones",
+		Example:    "  arborist corpus list",
+		Args:       args(0, 0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), func(s api.Service) error {
 				res, err := s.ListCorpora(cmd.Context())

@@ -12,8 +12,9 @@ func (a *app) daemonCommand() *cobra.Command {
 	var listen []string
 	var http string
 	cmd := &cobra.Command{
-		Use:   "daemon [--listen MULTIADDR]… [--http HOST:PORT]",
-		Short: "Run the node in the foreground, reachable by peers",
+		Use:        "daemon [--listen MULTIADDR]… [--http HOST:PORT]",
+		SuggestFor: []string{"serve", "start", "run"},
+		Short:      "Run the node in the foreground, reachable by peers",
 		Long: `Run the node in the foreground until Ctrl-C. Peers that know its address can
 read the corpora on this node; nothing else of it, and nothing of the crawl db.`,
 		Example: "  arborist daemon",

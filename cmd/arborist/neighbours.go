@@ -47,10 +47,11 @@ func (a *app) peerNetworkKeyCommand() *cobra.Command {
 func (a *app) peerListCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List connected peers",
-		Example: "  arborist peer list",
-		Args:    args(0, 0, "none"),
+		Use:        "list",
+		SuggestFor: []string{"ls"},
+		Short:      "List connected peers",
+		Example:    "  arborist peer list",
+		Args:       args(0, 0, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), func(s api.Service) error {
 				list := s.ListPeers

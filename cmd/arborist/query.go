@@ -17,8 +17,9 @@ func (a *app) queryCommand() *cobra.Command {
 	var req api.QueryRequest
 	var bundle string
 	cmd := &cobra.Command{
-		Use:   "query TEXT…",
-		Short: "Find passages, each with its proof",
+		Use:        "query TEXT…",
+		SuggestFor: []string{"search", "find"},
+		Short:      "Find passages, each with its proof",
 		Long: `Find passages in every shard, in the private crawl db and in attached files, in one ranking.
 Nothing leaves this machine, unless --peers or --ask is given.
 

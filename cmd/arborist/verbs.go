@@ -16,7 +16,19 @@ func verbs(cmd *cobra.Command, got []string) error {
 	if len(got) == 0 {
 		return nil
 	}
-	return usage(fmt.Errorf("there is no verb %q", verb(cmd, got)), "see: "+cmd.CommandPath()+" --help")
+	return usage(fmt.Errorf("there is no verb %q", verb(cmd, got)), like(cmd, got[0])+"see: "+cmd.CommandPath()+" --help")
+}
+
+// like says which verb may have been meant.
+func like(cmd *cobra.Command, got string) string {
+	if got == "version" && !cmd.HasParent() {
+		return cmd.CommandPath() + " --version says the version; "
+	}
+	cmd.SuggestionsMinimumDistance = 2 // letters that differ
+	if names := slices.Compact(cmd.SuggestionsFor(got)); len(names) > 0 {
+		return "is " + cmd.CommandPath() + " " + strings.Join(names, " or ") + " meant? "
+	}
+	return ""
 }
 
 func verb(cmd *cobra.Command, got []string) string {
