@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -112,6 +113,15 @@ func TestOpenSaysWhatIsWrongWithAHome(t *testing.T) {
 	}
 }
 
+func execIn(path, statement string) error {
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(statement)
+	return errors.Join(err, db.Close())
+}
+
 // A shard, or the crawl db, that cannot be used keeps nothing else from working.
 func TestStatusNamesFilesThatCannotBeUsed(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -123,8 +133,10 @@ func TestStatusNamesFilesThatCannotBeUsed(t *testing.T) {
 			b, err := os.ReadFile(h.CrawlDB())
 			return errors.Join(err, os.WriteFile(filepath.Join(h.Shards(), "01.db"), b, 0o600))
 		}, "this one is private"},
-		"garbage shard":    {func(h Home) error { return os.WriteFile(filepath.Join(h.Shards(), "01.db"), []byte("garbage"), 0o600) }, "no SQLite file"},
-		"garbage crawl db": {func(h Home) error { return os.WriteFile(h.CrawlDB(), []byte("garbage"), 0o600) }, "web.db: the file cannot be used"},
+		"garbage shard":                         {func(h Home) error { return os.WriteFile(filepath.Join(h.Shards(), "01.db"), []byte("garbage"), 0o600) }, "no SQLite file"},
+		"garbage crawl db":                      {func(h Home) error { return os.WriteFile(h.CrawlDB(), []byte("garbage"), 0o600) }, "web.db: the file cannot be used"},
+		"crawl db that does not say what it is": {func(h Home) error { return execIn(h.CrawlDB(), "DELETE FROM state") }, "web.db: the file cannot be used"},
+		"shard that does not say what it is":    {func(h Home) error { return execIn(filepath.Join(h.Shards(), "01.db"), "DELETE FROM state") }, "01.db: the file cannot be used"},
 		"crawl tables without a version": {func(h Home) error {
 			b, err := os.ReadFile(h.CrawlDB())
 			row := []byte{3, 1, 3, 0, 9} // of three bytes, number 1: a header of three, its id, the constant 1

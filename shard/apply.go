@@ -18,7 +18,15 @@ type state struct {
 const stateSQL = "SELECT generation, documents, chunks, bytes, passages, words, all_words, posting FROM state"
 
 func (s *state) scan(scan func(...any) error) error {
-	return scan(&s.generation, &s.documents, &s.chunks, &s.bytes, &s.passages, &s.words, &s.allWords, &s.posting)
+	return stateless(scan(&s.generation, &s.documents, &s.chunks, &s.bytes, &s.passages, &s.words, &s.allWords, &s.posting))
+}
+
+// stateless names the lack of the one row that each file has.
+func stateless(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return corrupt("it does not say what it is, nor what it holds")
+	}
+	return err
 }
 
 func readState(ctx context.Context, tx queryer) (s state, err error) {
@@ -32,7 +40,7 @@ func holdState(conn *sql.Conn) (s state, row *sql.Rows, err error) {
 		return s, nil, err
 	}
 	if !row.Next() {
-		err = cmp.Or(row.Err(), sql.ErrNoRows)
+		err = stateless(cmp.Or(row.Err(), sql.ErrNoRows))
 	} else {
 		err = s.scan(row.Scan)
 	}
@@ -151,8 +159,20 @@ func (a *applier) change(c change) error {
 		if err := a.setVisible(c.entry.Document.Root(), true, c.entry.Document); err != nil {
 			return err
 		}
+		if err := a.found(c.entry.Document.Root()); err != nil {
+			return err
+		}
 	}
 	return a.retireAll(c.retire)
+}
+
+// found drops the address that a repair gave to a private document whose own was lost.
+func (a *applier) found(root document.Root) error {
+	if a.file.kind != KindPrivate {
+		return nil
+	}
+	lost := placeOf("", LostURI+root.String())
+	return a.exec("DELETE FROM locations WHERE place = ?", lost[:])
 }
 
 func (a *applier) retireAll(all []retirement) error {

@@ -126,10 +126,17 @@ func newFile(path string, kind Kind) *File {
 
 // readPlace reads which part of its set the file is.
 func (f *File) readPlace(ctx context.Context) error {
-	err := f.reader.QueryRowContext(ctx, "SELECT shard, shards FROM state").Scan(&f.number, &f.total)
+	var number, total any // whatever a damaged page says
+	err := f.reader.QueryRowContext(ctx, "SELECT shard, shards FROM state").Scan(&number, &total)
 	if err != nil {
-		return err
+		return stateless(err)
 	}
+	n, ok1 := number.(int64)
+	of, ok2 := total.(int64)
+	if !ok1 || !ok2 {
+		return corrupt("it does not say which shard it is")
+	}
+	f.number, f.total = int(n), int(of)
 	if f.total < 1 || f.total > MaxShards || f.total&(f.total-1) != 0 || f.number < 0 || f.number >= f.total {
 		return corrupt("it says that it is shard %d of %d", f.number, f.total)
 	}

@@ -68,4 +68,13 @@ func TestPrivateDocumentsWhoseAddressesAreLostAreFoundAgain(t *testing.T) {
 	if got, want := found(), []string{"https://example.org/a", "https://example.org/b"}; !slices.Equal(got, want) {
 		t.Errorf("crawled again: found %q, want %q", got, want)
 	}
+	if versions, err := f.History(t.Context(), "lost:"+fresh.Document.Root().String()); err != nil || len(versions) > 0 {
+		t.Errorf("it is at %+v still, %v", versions, err)
+	}
+	if versions, err := f.History(t.Context(), "lost:"+old.Document.Root().String()); err != nil || len(versions) != 1 {
+		t.Errorf("the old version, which was not found again: %+v, %v", versions, err)
+	}
+	if problems := check(nil); len(problems) > 0 {
+		t.Errorf("in the end: %q", problems)
+	}
 }

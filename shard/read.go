@@ -267,5 +267,5 @@ func (f *File) originNames(ctx context.Context) ([]string, error) {
 func (f *File) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
 	err := f.reader.QueryRowContext(ctx, "SELECT documents, chunks, bytes FROM state").Scan(&s.Documents, &s.Chunks, &s.Bytes)
-	return s, f.fail(err)
+	return s, f.fail(stateless(err))
 }
