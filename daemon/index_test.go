@@ -8,25 +8,33 @@ import (
 	"arborist/crawl"
 	"arborist/daemon/api"
 	"arborist/document"
+	"arborist/shard"
 )
 
 // What was stored when its process died is found after the next start, of a
 // corpus as of the private crawl db.
 func TestWhatWasStoredAndNotIndexedIsFoundAfterTheNextStart(t *testing.T) {
 	home := newHome(t)
-	n := openNode(t, home)
+	// Not as a node: that indexes what it finds when it starts.
+	shared, err := shard.OpenShared(home.Shards())
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := crawl.OpenPrivate(home.CrawlDB())
+	if err != nil {
+		t.Fatal(err)
+	}
 	d, err := document.New([]byte("Whoever is stopped half way has an unfindable quetzal."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	entry := []document.Entry{{Document: d, Location: document.Location{URI: "test:1", Source: "test"}}}
-	for _, err := range []error{second(n.private.Store(t.Context(), entry)), second(n.shared.Store(t.Context(), entry)), n.Close()} {
+	for _, err := range []error{second(private.Store(t.Context(), entry)), second(shared.Store(t.Context(), entry)), private.Close(), shared.Close()} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	private, err := crawl.OpenPrivate(home.CrawlDB())
-	if err != nil {
+	if private, err = crawl.OpenPrivate(home.CrawlDB()); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := private.File().Pending(t.Context()); err != nil || left != 1 {
