@@ -353,13 +353,13 @@ func TestRowsThatAreNotInOrderAreFoundAndMended(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // nothing here takes a second
-	defer cancel()
 	damaged := disorders(whole)
 	if len(damaged) < 5 {
 		t.Fatalf("%d files", len(damaged))
 	}
 	for i, b := range damaged {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // what takes a second would otherwise never end
+		defer cancel()
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -193,6 +193,46 @@ func TestARescueFindsTheRecordsOfAnOwnLogWhoseRowIsLost(t *testing.T) {
 	}
 }
 
+// The head is kept beside the key as well: damage of the one in the file costs no record.
+func TestARescueTakesTheKeptHeadOfAnOwnLogWhoseHeadIsDamaged(t *testing.T) {
+	for name, damage := range map[string]func(note []byte){
+		"signature": func(note []byte) { note[len(note)-20] ^= 1 },
+		"root":      func(note []byte) { note[bytes.LastIndexByte(note[:bytes.Index(note, []byte("\n\n"))], '\n')+3] ^= 1 },
+		"size":      func(note []byte) { note[bytes.IndexByte(note, '\n')+1]++ },
+		"no note":   func(note []byte) { clear(note) },
+	} {
+		path, _ := everyKind(t, 300)
+		s := openTest(t, path)
+		info, err := s.Lookup(t.Context(), "main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, note, err := s.Head(t.Context(), info.Origin)
+		if err = errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		damaged := bytes.Clone(note)
+		damage(damaged)
+		edit(t, path, fmt.Sprintf("UPDATE corpus SET note = x'%x' WHERE own = 1 AND name = 'main'", damaged))
+		fresh := filepath.Join(t.TempDir(), "fresh.db")
+		key := testSigner(t, "main", 2).Verifier()
+		kept, err := Rescue(t.Context(), path, fresh, []Kept{{key, note}}, nil, func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := kept[slices.IndexFunc(kept, func(l Rescued) bool { return l.Origin == info.Origin })]; l.Records != info.Size || l.Signed != info.Size {
+			t.Errorf("%s: %+v of %d records", name, l, info.Size)
+		}
+		s = openTest(t, fresh)
+		if got, err := s.Lookup(t.Context(), "main"); err != nil || !reflect.DeepEqual(got, info) {
+			t.Errorf("%s: %+v, want %+v: %v", name, got, info, err)
+		}
+		if _, err := s.Check(t.Context(), func(p string) { t.Errorf("%s: %s", name, p) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // An index that lacks a corpus must not pass for a file that lacks it: whoever then
 // makes the corpus anew would sign a second history.
 func TestACorpusThatAnIndexLacksIsDamage(t *testing.T) {

@@ -3,6 +3,7 @@ package corpus
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,7 +22,8 @@ type Kept struct {
 }
 
 // withUnlisted adds to the logs of the list the own ones of which the row is lost, or
-// was made anew without a head, and records are there. What is kept of a log is no
+// was made anew without a head, and records are there; and the head to one whose own
+// is damaged. What is kept of a log is no
 // proof yet that the records are its own: that they hash to its head is.
 func (r *rescue) withUnlisted(ctx context.Context, listed []savedLog, own []Kept) []savedLog {
 	known, signed := make(map[int64]bool), make(map[int64]bool)
@@ -35,7 +37,14 @@ func (r *rescue) withUnlisted(ctx context.Context, listed []savedLog, own []Kept
 	for _, k := range own {
 		head, err := proof.ReadCheckpoint(k.Note)
 		at := slices.IndexFunc(listed, func(l savedLog) bool { return l.origin == k.Key.Name() })
-		if err != nil || head.Size == 0 || at >= 0 && listed[at].note != nil {
+		if err != nil || head.Size == 0 {
+			continue
+		}
+		if at >= 0 && listed[at].note != nil {
+			if isDamaged(listed[at].note, k.Key) && r.leadsTo(ctx, listed[at].id, head) {
+				r.report(fmt.Sprintf("corpus %s: its head is damaged: the one kept beside its key takes its place", k.Key.Name()))
+				listed[at].note = k.Note
+			}
 			continue
 		}
 		found := slices.IndexFunc(numbers, func(id int64) bool { return !signed[id] && r.leadsTo(ctx, id, head) })
@@ -58,6 +67,13 @@ func (r *rescue) withUnlisted(ctx context.Context, listed []savedLog, own []Kept
 		}
 	}
 	return listed
+}
+
+// isDamaged reports whether a head is none that this key, or another one of its name,
+// which may have been replaced, has signed.
+func isDamaged(note []byte, key *proof.Verifier) bool {
+	_, err := proof.OpenCheckpoint(note, key)
+	return err != nil && !errors.Is(err, proof.ErrOtherKey)
 }
 
 // leadsTo reports whether the records or the tiles of a number give a head.
