@@ -3,7 +3,6 @@ package peer
 import (
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
@@ -51,10 +50,4 @@ func innermost(err error) error {
 		}
 		err = inner
 	}
-}
-
-// notReached reports whether an error shows that a connection did not come about.
-func notReached(err error) bool {
-	var dial *net.OpError
-	return errors.As(err, &dial) && dial.Op == "dial"
 }

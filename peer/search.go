@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"arborist/proof"
@@ -88,8 +90,11 @@ func (p *Peer) ask(ctx context.Context, from, text string, limit int) Answer {
 		return Answer{Err: err, Unsent: true}
 	}
 	defer src.close()
+	// A URL is connected to as it is asked, and may be asked more than once.
+	var sent atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	a := p.askSource(ctx, src, text, limit)
-	a.Unsent = notReached(a.Err) // a URL is connected to as it is asked
+	a.Unsent = !sent.Load()
 	return a
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"arborist/document"
@@ -256,6 +257,22 @@ func TestEveryAskedPeerIsAccountedFor(t *testing.T) {
 	}
 	if len(answers[1].Hits) != 1 {
 		t.Errorf("%+v", answers[1])
+	}
+}
+
+// One that goes away after it was asked has got the text, whatever fails then.
+func TestAPeerThatWasAskedOnceCountsAsSentTo(t *testing.T) {
+	var srv *httptest.Server
+	srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		srv.Listener.Close()
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer srv.Close()
+	a := newNode(t).up(nil).ask("granite", srv.URL)[0]
+	if !errors.Is(a.Err, syscall.ECONNREFUSED) || a.Unsent {
+		t.Errorf("%v, unsent %t", a.Err, a.Unsent)
 	}
 }
 
