@@ -145,22 +145,49 @@ func TestARescueMakesAnewWhatDerivesFromRecords(t *testing.T) {
 	}
 }
 
+// ownHead returns what a file says of the own log, and its head.
+func ownHead(t *testing.T, path string) (info Info, note []byte) {
+	t.Helper()
+	s := openTest(t, path)
+	info, err := s.Lookup(t.Context(), "main")
+	if err == nil {
+		_, note, err = s.Head(t.Context(), info.Origin)
+	}
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return info, note
+}
+
+// mustRescueOwn rescues a file into a fresh one, where the own log is what it was.
+func mustRescueOwn(t *testing.T, name, path string, own []Kept, want Info) {
+	t.Helper()
+	fresh := filepath.Join(t.TempDir(), "fresh.db")
+	kept, err := Rescue(t.Context(), path, fresh, own, nil, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(kept, func(l Rescued) bool { return l.Origin == want.Origin })
+	if i < 0 || kept[i].Records != want.Size || kept[i].Signed != want.Size {
+		t.Errorf("%s: %+v of %d records", name, kept, want.Size)
+	}
+	s := openTest(t, fresh)
+	if got, err := s.Lookup(t.Context(), "main"); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v, want %+v: %v", name, got, want, err)
+	}
+	if _, err := s.Check(t.Context(), func(p string) { t.Errorf("%s: %s", name, p) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What the row of an own log said is kept beside its key. It may not be the only row
 // that is lost, and its number may have been given to another log.
 func TestARescueFindsTheRecordsOfAnOwnLogWhoseRowIsLost(t *testing.T) {
 	for lost, remade := range map[string]bool{"own = 1": true, "own = 1 OR size = 20": false, "1": false, "2": true} {
 		path, _ := everyKind(t, 300)
-		s := openTest(t, path)
-		info, err := s.Lookup(t.Context(), "main")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, note, err := s.Head(t.Context(), info.Origin)
-		if err = errors.Join(err, s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		info, note := ownHead(t, path)
 		edit(t, path, "DELETE FROM corpus WHERE "+lost)
-		s = openTest(t, path)
+		s := openTest(t, path)
 		var problems []string
 		if _, err := s.Check(t.Context(), func(p string) { problems = append(problems, p) }); err != nil || len(problems) == 0 {
 			t.Errorf("%s: check finds %q, %v", lost, problems, err)
@@ -175,21 +202,7 @@ func TestARescueFindsTheRecordsOfAnOwnLogWhoseRowIsLost(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		fresh := filepath.Join(t.TempDir(), "fresh.db")
-		kept, err := Rescue(t.Context(), path, fresh, []Kept{{testSigner(t, "other", 1).Verifier(), nil}, {key, note}}, nil, func(string) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l := kept[slices.IndexFunc(kept, func(l Rescued) bool { return l.Origin == info.Origin })]; l.Origin != info.Origin || l.Records != info.Size || l.Signed != info.Size {
-			t.Errorf("%s: %+v of %d records", lost, kept, info.Size)
-		}
-		s = openTest(t, fresh)
-		if got, err := s.Lookup(t.Context(), "main"); err != nil || !reflect.DeepEqual(got, info) {
-			t.Errorf("%s: %+v, want %+v: %v", lost, got, info, err)
-		}
-		if _, err := s.Check(t.Context(), func(p string) { t.Errorf("%s: %s", lost, p) }); err != nil {
-			t.Fatal(err)
-		}
+		mustRescueOwn(t, lost, path, []Kept{{testSigner(t, "other", 1).Verifier(), nil}, {key, note}}, info)
 	}
 }
 
@@ -202,34 +215,11 @@ func TestARescueTakesTheKeptHeadOfAnOwnLogWhoseHeadIsDamaged(t *testing.T) {
 		"no note":   func(note []byte) { clear(note) },
 	} {
 		path, _ := everyKind(t, 300)
-		s := openTest(t, path)
-		info, err := s.Lookup(t.Context(), "main")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, note, err := s.Head(t.Context(), info.Origin)
-		if err = errors.Join(err, s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		info, note := ownHead(t, path)
 		damaged := bytes.Clone(note)
 		damage(damaged)
 		edit(t, path, fmt.Sprintf("UPDATE corpus SET note = x'%x' WHERE own = 1 AND name = 'main'", damaged))
-		fresh := filepath.Join(t.TempDir(), "fresh.db")
-		key := testSigner(t, "main", 2).Verifier()
-		kept, err := Rescue(t.Context(), path, fresh, []Kept{{key, note}}, nil, func(string) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l := kept[slices.IndexFunc(kept, func(l Rescued) bool { return l.Origin == info.Origin })]; l.Records != info.Size || l.Signed != info.Size {
-			t.Errorf("%s: %+v of %d records", name, l, info.Size)
-		}
-		s = openTest(t, fresh)
-		if got, err := s.Lookup(t.Context(), "main"); err != nil || !reflect.DeepEqual(got, info) {
-			t.Errorf("%s: %+v, want %+v: %v", name, got, info, err)
-		}
-		if _, err := s.Check(t.Context(), func(p string) { t.Errorf("%s: %s", name, p) }); err != nil {
-			t.Fatal(err)
-		}
+		mustRescueOwn(t, name, path, []Kept{{testSigner(t, "main", 2).Verifier(), note}}, info)
 	}
 }
 
@@ -254,19 +244,22 @@ func TestACorpusThatAnIndexLacksIsDamage(t *testing.T) {
 	}
 }
 
+// rootPage returns the number of the first page of a table or an index.
+func rootPage(t *testing.T, path, name string) (page int64) {
+	t.Helper()
+	db := sql.OpenDB(plainConnector("file:" + path))
+	err := db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&page)
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
 // swapRows gives the first two rows of a table each other's number, so that its indexes
 // lead from the one to the other.
 func swapRows(t *testing.T, path, table string) {
 	t.Helper()
-	db := sql.OpenDB(plainConnector("file:" + path))
-	defer db.Close()
-	var root int64
-	if err := db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = ?", table).Scan(&root); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	root := rootPage(t, path, table)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -392,15 +385,7 @@ func TestADamagedKeyAccusesNobody(t *testing.T) {
 // emptyIndex makes a page that holds a whole index hold nothing.
 func emptyIndex(t *testing.T, path, name string) {
 	t.Helper()
-	db := sql.OpenDB(plainConnector("file:" + path))
-	defer db.Close()
-	var page int64
-	if err := db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&page); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	page := rootPage(t, path, name)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
