@@ -37,7 +37,7 @@ func (h *healer) run(ctx context.Context) error {
 		return err
 	}
 	h.missing = make(map[document.Root]shard.Missing)
-	perCorpus := make(map[string][]document.Header)
+	perCorpus := make(map[string][]peer.Listed)
 	for _, info := range infos {
 		missing, err := h.node.shared.Missing(ctx, info)
 		if err != nil {
@@ -45,7 +45,7 @@ func (h *healer) run(ctx context.Context) error {
 		}
 		for _, m := range missing {
 			h.missing[m.Header.Root] = m
-			perCorpus[info.Origin] = append(perCorpus[info.Origin], m.Header)
+			perCorpus[info.Origin] = append(perCorpus[info.Origin], peer.Listed{Header: m.Header, Index: m.Index})
 		}
 	}
 	if len(h.missing) == 0 {
@@ -89,11 +89,11 @@ func (h *healer) sources(ctx context.Context) ([]string, error) {
 }
 
 // ask asks one source for what is missing of one corpus.
-func (h *healer) ask(ctx context.Context, from, origin string, listed []document.Header) error {
-	var wanted []document.Header
-	for _, header := range listed {
-		if _, still := h.missing[header.Root]; still {
-			wanted = append(wanted, header)
+func (h *healer) ask(ctx context.Context, from, origin string, listed []peer.Listed) error {
+	var wanted []peer.Listed
+	for _, l := range listed {
+		if _, still := h.missing[l.Header.Root]; still {
+			wanted = append(wanted, l)
 		}
 	}
 	if len(wanted) == 0 {

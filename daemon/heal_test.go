@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,5 +115,42 @@ func wantHealed(t *testing.T, s, helper api.Service, origin string, before []api
 	}
 	if again, err := s.CheckWith(ctx, api.CheckRequest{Heal: true}); err != nil || len(again.Problems)+len(again.Repaired) > 0 {
 		t.Errorf("once more: %+v, %v", again, err)
+	}
+}
+
+// A published tree heals as well, whatever it was published with and however it is
+// read: what is lost comes out of its packs where it has nothing else.
+func TestHealBringsLostDocumentsBackFromATree(t *testing.T) {
+	ctx := context.WithoutCancel(t.Context())
+	home := newHome(t)
+	addPages(t, home, "granite", 12)
+	trees := map[string]string{}
+	s, stop := serve(t, home)
+	for name, documents := range map[string]bool{"packs": false, "documents": true} {
+		dir := filepath.Join(t.TempDir(), name)
+		if _, err := s.Publish(ctx, api.PublishRequest{Corpus: MainCorpus, To: dir, Documents: documents}, nil); err != nil {
+			t.Fatal(err)
+		}
+		web := httptest.NewServer(http.FileServer(http.Dir(dir)))
+		t.Cleanup(web.Close)
+		trees[name], trees[name+" over HTTP"] = "file:"+dir, web.URL
+	}
+	before := queryAll(t, s)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	for name, from := range trees {
+		loseShard(t, home)
+		s, stop := serve(t, home)
+		res, err := s.CheckWith(ctx, api.CheckRequest{Heal: true, From: []string{from}})
+		if err != nil || len(res.Problems) > 0 || len(res.Repaired) == 0 {
+			t.Fatalf("from %s: %+v, %v", name, res, err)
+		}
+		if after := queryAll(t, s); len(after) != len(before) {
+			t.Errorf("from %s: %d hits, before %d", name, len(after), len(before))
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -8,15 +8,22 @@ import (
 	"arborist/document"
 )
 
+// A Listed is a document that the log of a corpus lists.
+type Listed struct {
+	Header document.Header
+	Index  uint64 // of a record that lists it
+}
+
 // Documents asks one source for documents that a corpus lists, one by one, and
 // hands on each that it has, verified against its header. From is what it is for
-// [Peer.Sync]. A document that the source lacks is left out; [ErrNoCorpus] says
+// [Peer.Sync]; a tree that was published without single documents has them read out
+// of its packs. A document that the source lacks is left out; [ErrNoCorpus] says
 // that it does not serve the corpus at all. Other faults of the
 // source end it, as do errors of take; three requests in a row have to fail
 // before it is given up as unavailable. Nothing is stored.
 //
 // The source learns which documents of the corpus are asked for.
-func (p *Peer) Documents(ctx context.Context, from, origin string, wanted []document.Header, take func(*document.Document) error) error {
+func (p *Peer) Documents(ctx context.Context, from, origin string, wanted []Listed, take func(*document.Document) error) error {
 	ctx, leave, err := p.enter(ctx)
 	if err != nil {
 		return err
@@ -31,7 +38,7 @@ func (p *Peer) Documents(ctx context.Context, from, origin string, wanted []docu
 		return fmt.Errorf("ask for documents of %s: %w", id, err)
 	}
 	defer src.close()
-	_, err = src.get(ctx, resource{kind: kindCheckpoint, corpus: id}, maxCheckpoint)
+	has, err := openShelf(ctx, src, id, mayBeTree(from))
 	if errors.Is(err, ErrMissing) {
 		err = ErrNoCorpus
 	}
@@ -39,8 +46,8 @@ func (p *Peer) Documents(ctx context.Context, from, origin string, wanted []docu
 		return fmt.Errorf("ask for documents of %s: %w", id, err)
 	}
 	failed := 0 // in a row
-	for _, header := range wanted {
-		d, err := src.document(ctx, id, header)
+	for _, w := range wanted {
+		d, err := has.document(ctx, w)
 		switch {
 		case err == nil:
 			failed, err = 0, take(d)

@@ -1,7 +1,9 @@
 package peer
 
 import (
+	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"arborist/document"
@@ -15,9 +17,9 @@ func TestDocumentsHandsOnWhatIsVerifiedAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var wanted []document.Header
-	for _, r := range records {
-		wanted = append(wanted, r.Header)
+	var wanted []Listed
+	for i, r := range records {
+		wanted = append(wanted, Listed{r.Header, uint64(i)})
 	}
 	nowhere, err := document.New([]byte("listed by nobody"))
 	if err != nil {
@@ -25,7 +27,7 @@ func TestDocumentsHandsOnWhatIsVerifiedAlone(t *testing.T) {
 	}
 	b := newNode(t).up(nil)
 	ask := func(from, origin string) (roots []document.Root, err error) {
-		err = b.peer.Documents(t.Context(), from, origin, append([]document.Header{nowhere.Header()}, wanted...), func(d *document.Document) error {
+		err = b.peer.Documents(t.Context(), from, origin, append([]Listed{{nowhere.Header(), 6}, {nowhere.Header(), 2}}, wanted...), func(d *document.Document) error {
 			roots = append(roots, d.Root())
 			return nil
 		})
@@ -55,5 +57,68 @@ func TestDocumentsHandsOnWhatIsVerifiedAlone(t *testing.T) {
 	err = b.peer.Documents(t.Context(), a.addr(), a.origin("main"), wanted, func(*document.Document) error { calls++; return stop })
 	if !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("%d calls, %v", calls, err)
+	}
+}
+
+// Of a tree that has packs alone the documents come out of these, each verified: a
+// log that lists something else at that place has none, and no lie about it brings
+// another text.
+func TestDocumentsComeOutOfThePacksOfATree(t *testing.T) {
+	a, b := newNode(t), newNode(t).up(nil)
+	var lines [][]byte
+	texts := make(map[document.Root][]byte)
+	var wanted []Listed
+	for i, e := range entriesOf(t, "doc:/x", tileWidth+4, 200) { // a full bundle and a part of one
+		lines = append(lines, lineOf(t, recordOf(e, document.ID{})))
+		texts[e.Document.Root()] = e.Document.Text()
+		wanted = append(wanted, Listed{e.Document.Header(), uint64(i)})
+	}
+	files := publishFiles(t, a, lines, texts)
+	for name := range files {
+		if strings.Contains(name, "/"+string(kindDoc)+"/") {
+			delete(files, name)
+		}
+	}
+	id := mustCorpus(t, a.origin("main"))
+	first := resource{kind: kindEntries, corpus: id, width: tileWidth}
+	second := first
+	second.index, second.width = 1, 4
+	pack := second
+	pack.kind = kindPack
+	ask := func(files published, wanted ...Listed) (n int, err error) {
+		err = b.peer.Documents(t.Context(), files.serve(t), a.origin("main"), wanted, func(d *document.Document) error {
+			if want := texts[d.Root()]; string(want) != string(d.Text()) {
+				t.Errorf("document %s is another text", d.Root())
+			}
+			n++
+			return nil
+		})
+		return n, err
+	}
+	if n, err := ask(files, wanted...); n != len(wanted) || err != nil {
+		t.Fatalf("%d of %d documents, %v", n, len(wanted), err)
+	}
+	elsewhere := []Listed{{wanted[0].Header, 1}, {wanted[0].Header, tileWidth}, {wanted[0].Header, 9999}, {wanted[0].Header, 1<<64 - 1}}
+	if n, err := ask(files, elsewhere...); n > 0 || err != nil {
+		t.Errorf("at places that list another: %d documents, %v", n, err)
+	}
+	for name, change := range map[string]func(published){
+		"a text of the pack":        func(p published) { p[pack.path()][len(p[pack.path()])-1] ^= 1 },
+		"records in another order":  func(p published) { p[second.path()] = p[first.path()] },
+		"a bundle that is cut":      func(p published) { p[second.path()] = p[second.path()][:9] },
+		"a pack that is cut":        func(p published) { p[pack.path()] = p[pack.path()][:9] },
+		"a checkpoint that is none": func(p published) { p[resource{kind: kindCheckpoint, corpus: id}.path()] = []byte("none") },
+		"a bundle that is not text": func(p published) { p[second.path()] = bytes.Repeat([]byte{0xff}, 4096) },
+		"a pack of the one before":  func(p published) { p[pack.path()] = p[resource{kind: kindPack, corpus: id, width: tileWidth}.path()] },
+		"a bundle of many more":     func(p published) { p[second.path()] = bytes.Repeat(p[second.path()], 99999) },
+	} {
+		bad := make(published)
+		for k, v := range files {
+			bad[k] = bytes.Clone(v)
+		}
+		change(bad)
+		if n, err := ask(bad, wanted[tileWidth+3]); n > 0 || err == nil {
+			t.Errorf("%s: %d documents, %v", name, n, err)
+		}
 	}
 }

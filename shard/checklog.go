@@ -197,6 +197,7 @@ type Missing struct {
 	Origin string // of the corpus
 	Header document.Header
 	URI    string // where it was listed first
+	Index  uint64 // of that record in the log
 }
 
 // Missing returns the documents that the log of a corpus lists, in whatever
@@ -250,10 +251,10 @@ func (s *Shared) missing(ctx context.Context, info corpus.Info, each func(proof.
 				stored[roots[i]] = ok
 			}
 		}
-		for _, r := range records {
+		for i, r := range records {
 			if root := r.Header.Root; r.Op != proof.OpWithdraw && !stored[root] && !seen[root] {
 				seen[root] = true
-				missing = append(missing, Missing{Origin: info.Origin, Header: r.Header, URI: r.URI})
+				missing = append(missing, Missing{Origin: info.Origin, Header: r.Header, URI: r.URI, Index: at + uint64(i)})
 			}
 		}
 	}
