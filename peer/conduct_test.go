@@ -212,6 +212,48 @@ func TestServersOfWhatIsFollowedAreConnectedToAgain(t *testing.T) {
 	}
 }
 
+// Who asks for a corpus by its origin, or names a peer by its ID, has it dialled
+// where it was reached before, in another process too, unless the owner left it.
+func TestWhoWasReachedBeforeIsDialledWhereItsOwnerAsksAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "peers.json")
+	a, b := newNode(t).up(listenTCP), newNode(t)
+	a.publish("main", entriesOf(t, "doc:/x", 3, 300)...)
+	again := func() {
+		t.Helper()
+		if b.peer != nil {
+			if err := b.peer.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.up(nil, func(c *Config) { c.Table = tableAt(t, path) })
+	}
+	again()
+	b.sync(a.addr(), "main")
+	again()
+	if len(b.peer.Peers()) != 0 {
+		t.Fatal("a peer was dialled that nobody asked for")
+	}
+	if _, err := b.peer.SyncFound(t.Context(), a.origin("main"), nil); err != nil {
+		t.Errorf("by the origin: %v", err)
+	}
+	again()
+	if _, err := b.peer.Sync(t.Context(), a.id, "main", nil); err != nil {
+		t.Errorf("by the peer's ID: %v", err)
+	}
+	again()
+	if _, err := b.peer.Leave(a.id); err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []func() (SyncResult, error){
+		func() (SyncResult, error) { return b.peer.SyncFound(t.Context(), a.origin("main"), nil) },
+		func() (SyncResult, error) { return b.peer.Sync(t.Context(), a.id, "main", nil) },
+	} {
+		if _, err := again(); !errors.Is(err, ErrNotConnected) {
+			t.Errorf("after leaving it: %v, want ErrNotConnected", err)
+		}
+	}
+}
+
 // A publisher is found by its ID where its address is known, directory or not.
 func TestAKnownPublisherIsFound(t *testing.T) {
 	a, b := newNode(t).up(listenTCP), newNode(t).up(nil)

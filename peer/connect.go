@@ -154,14 +154,18 @@ func (p *Peer) relayed(id libpeer.ID) bool {
 	return p.host.Network().Connectedness(id) == network.Limited
 }
 
-// reach connects to a peer known by its ID, unless it is connected.
+// reach connects to a peer known by its ID, unless it is connected. Where it was
+// reached before is enough, also after a restart: the owner asks for it again.
+// What others say of its addresses is not.
 func (p *Peer) reach(ctx context.Context, id libpeer.ID) error {
 	if p.host.Network().Connectedness(id) == network.Connected {
 		return nil
 	}
-	info := p.host.Peerstore().PeerInfo(id)
-	info.Addrs = append(info.Addrs, p.table.addrs(id)...)
-	if id != p.id.id && (len(info.Addrs) == 0 || !p.gater.InterceptPeerDial(id) && !p.table.joinedBy(id)) {
+	info := libpeer.AddrInfo{ID: id, Addrs: p.table.addrs(id)}
+	if p.gater.InterceptPeerDial(id) {
+		info.Addrs = append(p.host.Peerstore().Addrs(id), info.Addrs...)
+	}
+	if id != p.id.id && len(info.Addrs) == 0 {
 		return ErrNotConnected
 	}
 	return p.connect(ctx, info)
