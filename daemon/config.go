@@ -29,6 +29,10 @@ type Config struct {
 		// QUIC on all interfaces at port 4707, or at a free one where that is
 		// taken.
 		Listen []string `toml:"listen"`
+		// Announce holds multiaddrs at which others reach this node and which it
+		// does not listen at itself: of a router that hands port 4707 on, of a
+		// cloud machine or a proxy. Default: none.
+		Announce []string `toml:"announce"`
 		// HeadsEveryMinutes is how often connected peers are asked for the
 		// heads that they have of our corpora, 1 to 1440. Default: 30.
 		HeadsEveryMinutes int `toml:"heads_every_minutes"`
@@ -114,6 +118,8 @@ format = 1
 [peer]
 # Addresses that peers can reach, for example ["/ip4/0.0.0.0/tcp/4707"].
 # listen = []
+# Where others reach it besides: a router's address that hands the port on, a proxy's.
+# announce = ["/dns4/node.example.org/tcp/4707"]
 # How often connected peers are asked which signed heads of your corpora they have.
 # heads_every_minutes = 30
 # Refuse to start outside a private network (arborist peer network-key).

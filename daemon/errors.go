@@ -76,6 +76,7 @@ func explanations() []explanation {
 		{peer.ErrBusy, api.CodeUnavailable, ""},
 		{peer.ErrUnavailable, api.CodeUnavailable, "see that the peer's daemon runs, that the address is right, and that both are in the open network or in the same private one (arborist peer network-key); what came is kept"},
 		{peer.ErrNotConnected, api.CodeUnavailable, "arborist peer join MULTIADDR"},
+		{peer.ErrAnnounce, api.CodeUsage, "correct announce in config.toml, or remove the line"},
 		{peer.ErrAddress, api.CodeUsage, "a peer is named by the address that arborist peer id prints there, or by its peer ID once it is joined; a published corpus by the URL of its folder; where no source is given, a corpus by its origin, PEER/NAME"},
 		{peer.ErrDenied, api.CodeDenied, "see the lists: arborist peer deny; take something off: arborist peer deny PEER --remove, or: arborist peer allow PEER --remove"},
 		{peer.ErrSelf, api.CodeUsage, "name another node"},

@@ -65,7 +65,7 @@ func (n *Node) startNet(listen []string) error {
 		Serve:       peer.ServeConfig{Search: n.cfg.Peer.AnswerQueries, MaxUpload: n.cfg.Peer.MaxUploadKiB << 10},
 		Gateway:     n.cfg.Peer.Gateway,
 		MaxDownload: n.cfg.Peer.MaxDownloadKiB << 10,
-		KeyFile:     n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Transports: n.transports, Arrived: g.arrived, Log: n.log,
+		KeyFile:     n.home.PeerKey(), NetworkKeyFile: key, Listen: listen, Announce: n.cfg.Peer.Announce, Transports: n.transports, Arrived: g.arrived, Log: n.log,
 		Wide:   peer.WideConfig{Bootstrap: n.cfg.Peer.Bootstrap, Client: n.cfg.Peer.DirectoryClient},
 		Gossip: n.cfg.gossip() && len(listen) > 0, Announced: func(origin, peer string, size uint64) {
 			f.announced(origin, peer, size)

@@ -24,6 +24,9 @@ type Config struct {
 	// Listen holds the multiaddrs to listen on, see [DefaultListen]. Empty:
 	// none; the node can sync but nobody can reach it.
 	Listen []string
+	// Announce holds multiaddrs at which others reach this node and which it does
+	// not listen at itself, such as a router's that hands a port on. At most 8.
+	Announce []string
 	// NetworkKeyFile holds the key of a private network, see [LoadNetworkKey].
 	// Only nodes with the same key can connect then, over TCP and WebSocket.
 	// Empty: the open network.

@@ -28,7 +28,7 @@ const userAgent = "arborist/1"
 // newHost starts a libp2p host that listens nowhere yet, with everything named
 // that it has and everything off that speaks to others by itself, but for what
 // cfg asks for.
-func newHost(id identity, g *gater, cfg Config, over blocked, relays autorelay.PeerSource) (host.Host, error) {
+func newHost(id identity, g *gater, cfg Config, over blocked, relays autorelay.PeerSource, elsewhere []ma.Multiaddr) (host.Host, error) {
 	key, err := id.libp2pKey()
 	if err != nil {
 		return nil, fmt.Errorf("use identity: %w", err)
@@ -61,6 +61,7 @@ func newHost(id identity, g *gater, cfg Config, over blocked, relays autorelay.P
 		libp2p.ConnectionManager(trimmer),
 		libp2p.ConnectionGater(g),
 		libp2p.NoListenAddrs,
+		telling(elsewhere),
 		// TLS first: one stream moves a quarter more with it than with Noise.
 		libp2p.Security(libp2ptls.ID, newTLS),
 		libp2p.Security(noise.ID, noise.New),

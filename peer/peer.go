@@ -11,6 +11,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/host"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	ma "github.com/multiformats/go-multiaddr"
 	"golang.org/x/time/rate"
 
 	"arborist/shard"
@@ -34,6 +35,7 @@ type Peer struct {
 	log     *slog.Logger
 
 	relays    []libpeer.AddrInfo // of cfg, by peer
+	outside   []ma.Multiaddr     // see Config.Announce
 	listening chan struct{}      // closed once it does
 
 	download *rate.Limiter // of bytes from all sources, nil: none
@@ -90,15 +92,22 @@ func newDialler(cfg Config, id identity) (*Peer, error) {
 	for _, r := range relays {
 		g.want(r)
 	}
+	elsewhere, err := outside(cfg.Announce)
+	if err != nil {
+		return nil, err
+	}
+	if len(cfg.Listen) == 0 {
+		elsewhere = nil // nobody is there to be reached
+	}
 	log := cfg.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	p := &Peer{
 		id: id, gater: g, cfg: cfg, log: log, table: table, traffic: newTraffic(), held: make(map[string]*holding),
-		relays: relays, listening: make(chan struct{}),
+		relays: relays, outside: elsewhere, listening: make(chan struct{}),
 	}
-	if p.host, err = newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }}, p.nameRelays); err != nil {
+	if p.host, err = newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }}, p.nameRelays, elsewhere); err != nil {
 		return nil, err
 	}
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
@@ -193,6 +202,7 @@ func (p *Peer) Addrs() []string {
 			addrs = append(addrs, a)
 		}
 	}
+	addrs = slices.Concat(p.outside, addrs)
 	full := make([]string, len(addrs))
 	for i, a := range addrs {
 		full[i] = a.String() + "/p2p/" + p.ID()
