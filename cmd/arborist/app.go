@@ -59,11 +59,10 @@ func (a *app) rootCommand() *cobra.Command {
 		Long: `Arborist keeps documents in content-addressed shards, finds passages in them,
 proves every passage it returns, and shares chosen corpora with peers. What you
 crawl or add with --private stays in a database of its own that no peer can reach.`,
-		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          verbs,
-		RunE:          a.noVerb,
+		RunE:          a.noVerbAtAll,
 
 		PersistentPreRunE: noneEmpty,
 	}
@@ -72,6 +71,7 @@ crawl or add with --private stays in a database of its own that no peer can reac
 	flags.BoolVar(&a.json, "json", false, "answer in JSON, errors too")
 	flags.BoolVar(&a.quiet, "quiet", false, "no progress and no notes on stderr")
 	flags.StringVar(&a.logLevel, "log-level", "warn", "debug, info, warn or error")
+	root.Flags().BoolP("version", "v", false, "which build this is")
 	root.SetFlagErrorFunc(a.flagError)
 	root.AddGroup(
 		&cobra.Group{ID: "daily", Title: "Daily jobs:"},

@@ -16,9 +16,6 @@ import (
 	"arborist/ingest/extract/pdf/worker"
 )
 
-// version is what this build calls itself.
-const version = "0.1.0"
-
 func main() {
 	os.Exit(Main())
 }
