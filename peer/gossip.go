@@ -44,9 +44,10 @@ type gossip struct {
 
 	topics map[string]*topic // by origin; of the goroutine of run alone
 
-	mu    sync.Mutex
-	rates map[libpeer.ID]*rate.Limiter
-	heard map[string]heard // by origin
+	mu     sync.Mutex
+	rates  map[libpeer.ID]*rate.Limiter
+	heard  map[string]heard // by origin
+	linked linked
 }
 
 // heard is the largest head of a corpus that was passed on, and how often: the
@@ -73,7 +74,7 @@ type topic struct {
 }
 
 func (p *Peer) openGossip() (*gossip, error) {
-	g := &gossip{peer: p, rates: make(map[libpeer.ID]*rate.Limiter), heard: make(map[string]heard), topics: make(map[string]*topic)}
+	g := &gossip{peer: p, rates: make(map[libpeer.ID]*rate.Limiter), linked: make(linked), heard: make(map[string]heard), topics: make(map[string]*topic)}
 	var err error
 	g.pubsub, err = pubsub.NewGossipSub(p.ctx, p.host,
 		// The note is signed by the corpus's key. Who passes it on first is
@@ -84,7 +85,7 @@ func (p *Peer) openGossip() (*gossip, error) {
 			return string(sum[:])
 		}),
 		pubsub.WithMaxMessageSize(4*maxHeadline), pubsub.WithValidateQueueSize(gossipQueue),
-		pubsub.WithPeerExchange(false),
+		pubsub.WithPeerExchange(false), pubsub.WithEventTracer(g),
 		pubsub.WithSubscriptionFilter(pubsub.WrapLimitSubscriptionFilter(ourTopics{}, 2*maxTopics)),
 	)
 	if err != nil {
@@ -175,6 +176,7 @@ func (g *gossip) attend(c corpus.Info) {
 // askForMissed has the connected peers asked for their heads once after topics
 // were joined: what was announced between the sync of a corpus and the moment at
 // which its peers knew of the new member was not heard, and is not said again.
+// So it is between two nodes that have just connected: see [gossip.Trace].
 func (g *gossip) askForMissed(now time.Time) {
 	due := false
 	for _, t := range g.topics {
@@ -182,11 +184,19 @@ func (g *gossip) askForMissed(now time.Time) {
 			t.missed, due = time.Time{}, true
 		}
 	}
-	if !due || g.peer.cfg.Missed == nil {
-		return
+	g.mu.Lock()
+	ids := g.linked.due(now)
+	g.mu.Unlock()
+	if due {
+		ids = ids[:0] // all are asked
+		for _, p := range g.peer.Peers() {
+			ids = append(ids, p.ID)
+		}
 	}
-	for _, p := range g.peer.Peers() {
-		g.peer.cfg.Missed(p.ID)
+	for _, id := range ids {
+		if g.peer.cfg.Missed != nil {
+			g.peer.cfg.Missed(id)
+		}
 	}
 }
 
