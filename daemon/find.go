@@ -77,7 +77,6 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 	if err != nil {
 		return res, explain(err)
 	}
-	res.Warnings = append(res.Warnings, filtered...)
 	var proofs []*proof.Proof
 	if res.Hits, proofs, refused, err = n.shown(ctx, req, set, hits, logs); err != nil {
 		return res, err
@@ -92,6 +91,9 @@ func (n *Node) Query(ctx context.Context, req api.QueryRequest) (res api.QueryRe
 		if err := n.askPeers(ctx, req, q.Limit, &res); err != nil {
 			return res, err
 		}
+	}
+	if !req.Peers || len(res.Hits) == 0 { // peers can have what is not here
+		res.Warnings = append(res.Warnings, filtered...)
 	}
 	res.TookMS = time.Since(start).Milliseconds()
 	return res, nil

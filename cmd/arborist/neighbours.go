@@ -80,7 +80,10 @@ func (a *app) peerListCommand() *cobra.Command {
 func printPeer(l *lines, p api.PeerInfo) {
 	state := "not connected"
 	if p.Connected {
-		state = fmt.Sprintf("%s  %.1f ms", p.Direction, p.LatencyMS)
+		state = p.Direction
+		if p.LatencyMS > 0 { // 0 is one that nobody has measured
+			state += fmt.Sprintf("  %.1f ms", p.LatencyMS)
+		}
 	}
 	if p.Relayed {
 		state += "  through a relay"

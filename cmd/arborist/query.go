@@ -55,6 +55,9 @@ file as well, which arborist-verify checks.`,
 				}
 			}
 			req.Peers = req.Peers || len(req.Ask) > 0
+			for i, peer := range req.Ask {
+				req.Ask[i] = sourceOf(peer) // a folder answers nothing, and is told from a wrong address
+			}
 			return a.with(cmd.Context(), func(s api.Service) error { return a.query(cmd.Context(), s, req, bundle) })
 		},
 	}
