@@ -48,6 +48,14 @@ type entry struct {
 	parts     []partEnd
 }
 
+// counts checks what the entry says of its list, which scores go by.
+func (e *entry) counts(n, times uint64) error {
+	if e.n != n || e.times != times {
+		return formatErrorf("a term stands %d times in %d passages, the dictionary says %d times in %d", times, n, e.times, e.n)
+	}
+	return nil
+}
+
 // appendEntry writes an entry behind one with the term before.
 func appendEntry(b, before []byte, e *entry) []byte {
 	shared := 0

@@ -104,12 +104,19 @@ func (r *Reader) scan(s *segment, i int, fn func(*entry) bool, n int) error {
 			if err != nil {
 				return err
 			}
+			if b.read <= 1 && string(b.entry.term) != s.head.firsts[i] {
+				return formatErrorf("a dictionary block does not begin with the term that its head names")
+			}
 			if !more {
 				break
 			}
 			if !fn(&b.entry) {
 				return nil
 			}
+		}
+		// Or else a look-up, which goes by the first terms, would miss the last.
+		if i+1 < len(s.head.firsts) && string(b.entry.term) >= s.head.firsts[i+1] {
+			return formatErrorf("a dictionary block goes beyond the first term of the next")
 		}
 	}
 	return nil
@@ -129,8 +136,9 @@ func (r *Reader) counted(term string) (n Count, err error) {
 	return n, nil
 }
 
-// Each calls fn with every posting, position by position. It fails where the
-// head of a block claims less than its postings have.
+// Each calls fn with every posting, position by position. It fails where what
+// a search goes by is not so: the first terms of dictionary blocks, how often
+// the dictionary says that a term stands, the limits of blocks.
 func (r *Reader) Each(ctx context.Context, fn func(term []byte, passage int64, position uint32)) error {
 	var at []uint32
 	for _, s := range r.segments {
@@ -138,14 +146,17 @@ func (r *Reader) Each(ctx context.Context, fn func(term []byte, passage int64, p
 		c := r.open(s, entry{})
 		err := r.scan(s, 0, func(e *entry) bool {
 			c.reset(s, *e)
+			n, times := uint64(0), uint64(0)
 			for {
 				more, err := c.next()
 				if failed = cmp.Or(err, ctx.Err()); failed != nil {
 					return false
 				}
 				if !more {
-					return true
+					failed = e.counts(n, times)
+					return failed == nil
 				}
+				n, times = n+1, times+uint64(c.tf())
 				if failed = c.withinLimit(); failed != nil {
 					return false
 				}
