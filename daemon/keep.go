@@ -47,6 +47,7 @@ func (n *Node) Status(ctx context.Context) (res api.StatusResult, err error) {
 		return res, err
 	}
 	res.Problems = append(res.Problems, keys...)
+	res.Problems = append(res.Problems, n.networkProblem(keys)...)
 	n.setState(&res)
 	res.Problems = append(res.Problems, n.damage()...)
 	n.setAttached(&res)
