@@ -83,6 +83,7 @@ func explanations() []explanation {
 		{peer.ErrNoService, api.CodeUnavailable, ""},
 		{peer.ErrNoAnswers, api.CodeUnavailable, "its owner can turn that on: answer_queries in config.toml"},
 		{peer.ErrRelayed, api.CodeUnavailable, "a hole is punched between two running daemons with hole_punching, over QUIC (UDP), where their routers let it: otherwise open port 4707 of one side to the other, or sync from another peer that follows the corpus"},
+		{peer.ErrListen, api.CodeUsage, "listen at /ip4/0.0.0.0/tcp/4707, /ip4/0.0.0.0/udp/4707/quic-v1 or /ip4/0.0.0.0/tcp/4708/ws, for example"},
 		{peer.ErrPrivateNetwork, api.CodeUsage, "give listen addresses without quic"},
 		{peer.ErrNoProvider, api.CodeNotFound, "join a peer that has it (arborist peer join), or name bootstrap peers in config.toml to look wider"},
 		{peer.ErrTable, api.CodeInvalid, "correct peers.json, or move it away: then no peer is remembered, and nobody denied"},

@@ -75,6 +75,8 @@ var (
 	// ErrRelayed: only a relayed connection came about, which moves too little
 	// for a corpus.
 	ErrRelayed = errors.New("it is reached through a relay alone, which carries no corpora: no direct connection came about")
+	// ErrListen: it is no address that a node can listen at.
+	ErrListen = errors.New("not an address to listen at")
 	// ErrPrivateNetwork: not possible in a private network.
 	ErrPrivateNetwork = errors.New("the network is private")
 	// ErrKeyFile: the identity file cannot be used as it stands.

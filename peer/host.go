@@ -119,7 +119,13 @@ func listenOn(h host.Host, listen []string) error {
 	for _, s := range listen {
 		a, err := ma.NewMultiaddr(s)
 		if err != nil {
-			return fmt.Errorf("listen on %q: not a multiaddr, for example /ip4/0.0.0.0/tcp/4707: %w", s, err)
+			return fmt.Errorf("listen on %q: %w: %w", s, ErrListen, err)
+		}
+		if net.TransportForListening(a) == nil {
+			return fmt.Errorf("listen on %q: %w: it is not one of TCP, QUIC or WebSocket alone", s, ErrListen)
+		}
+		if _, err := a.ValueForProtocol(ma.P_TLS); err == nil || strings.HasSuffix(s, "/wss") {
+			return fmt.Errorf("listen on %q: %w: TLS for a WebSocket is the work of a web server in front of it", s, ErrListen)
 		}
 		err = net.AddListenAddr(a)
 		if err != nil && !(strings.HasPrefix(s, "/ip6/") && lacksIPv6(err)) {
