@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"arborist/crawl"
 	"arborist/daemon/api"
 	"arborist/document"
 	"arborist/shard"
@@ -222,6 +223,13 @@ func Salvage(ctx context.Context, home Home, dryRun bool) (did []string, err err
 		return did, explain(err)
 	}
 	before := len(did)
+	r.Usable = func(path string) error {
+		p, err := crawl.OpenPrivate(path)
+		if err != nil {
+			return err
+		}
+		return p.Close()
+	}
 	err = shard.SalvageFile(ctx, crawlDBPath(home, cfg), shard.KindPrivate, 0, 1, home.Quarantine(), r)
 	if errors.Is(err, shard.ErrNotFound) {
 		err = nil

@@ -32,8 +32,8 @@ type explanation struct {
 func explanations() []explanation {
 	return []explanation{
 		{shard.ErrNoWords, api.CodeUsage, "type at least one word"},
-		{shard.ErrNewer, api.CodeNewer, "use the newer version, or another --home"},
-		{corpus.ErrNewer, api.CodeNewer, "use the newer version, or another --home"},
+		{shard.ErrNewer, api.CodeNewer, "use the newer version, or another --home; where no newer one was here, the file named is damaged: arborist restore takes a backup"},
+		{corpus.ErrNewer, api.CodeNewer, "use the newer version, or another --home; where no newer one was here, the file named is damaged: arborist restore takes a backup"},
 		{shard.ErrBroken, api.CodeInvalid, shard.MendBroken},
 		{shard.ErrLogs, api.CodeInvalid, shard.MendBroken},
 		{shard.ErrCorrupt, api.CodeInvalid, mendDamaged},

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"arborist/shard/corpus"
 )
 
 // sidecars are the files that SQLite may keep beside one.
@@ -121,10 +123,10 @@ func expect(kind Kind, version uint32, want ...Kind) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: this one is %s, wanted is %s", ErrKind, kind, want[0])
+	case version < 1 || version > corpus.LastVersion:
+		return fmt.Errorf("%w: schema version %d does not exist", ErrCorrupt, version)
 	case version > SchemaVersion:
 		return fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewer, version, SchemaVersion)
-	case version < 1:
-		return fmt.Errorf("%w: schema version %d does not exist", ErrCorrupt, version)
 	}
 	return nil
 }

@@ -41,6 +41,10 @@ type Repair struct {
 	Did func(string)
 	// Own is what is kept outside the folder of the logs of this node; it may be nil.
 	Own []corpus.Kept
+	// Usable, if not nil, says why the owner of a private file cannot use one that
+	// is whole as this package sees it: then a new one takes its place as well.
+	// Nobody else has the file open while it is called.
+	Usable func(path string) error
 	// DryRun finds out what would be done, and does nothing.
 	DryRun bool
 }

@@ -64,6 +64,9 @@ func salvageFile(ctx context.Context, path string, kind Kind, number, total int,
 	if why == nil {
 		why = opens(path, kind, number, total)
 	}
+	if why == nil && r.Usable != nil {
+		why = r.Usable(path)
+	}
 	switch {
 	case why == nil:
 		return false, nil

@@ -13,6 +13,9 @@ const (
 	// schemaVersion is SQLite's user_version. A larger one is refused, a
 	// smaller one brought up to it by upgrades.
 	schemaVersion = 6
+	// LastVersion is more than a version of tables will ever be: what says that it is
+	// of a later one is damaged, and not of a program that is to be installed.
+	LastVersion = 999
 )
 
 // openEnd stands in record.ended for "nothing has ended this record": above every
@@ -121,10 +124,10 @@ func prepare(ctx context.Context, db *sql.DB) error {
 		return tx.Commit()
 	case app != applicationID:
 		return fmt.Errorf("%w: application_id is %#x, want %#x", ErrForeign, app, applicationID)
+	case version < 1 || version > LastVersion:
+		return fmt.Errorf("%w: schema version %d never existed", ErrForeign, version)
 	case version > schemaVersion:
 		return fmt.Errorf("%w: schema %d, this version knows %d: upgrade arborist", ErrNewer, version, schemaVersion)
-	case version < 1:
-		return fmt.Errorf("%w: schema version %d never existed", ErrForeign, version)
 	}
 	if err := upgrade(ctx, tx, version); err != nil {
 		return fmt.Errorf("bring schema %d to %d: %w", version, schemaVersion, err)

@@ -34,6 +34,7 @@ import (
 	"arborist/crawl/internal/frontier"
 	"arborist/document"
 	"arborist/shard"
+	"arborist/shard/corpus"
 )
 
 //go:embed schema.sql
@@ -107,8 +108,8 @@ func (db *DB) checkFormat() error {
 		return err
 	}
 	version, ok := found.(int64)
-	if !ok || version < 1 { // another page stands there
-		return fmt.Errorf("%w: the version of its crawl tables is no number", shard.ErrCorrupt)
+	if !ok || version < 1 || version > corpus.LastVersion { // another page stands there
+		return fmt.Errorf("%w: the version of its crawl tables, %v, is none", shard.ErrCorrupt, found)
 	}
 	if version > formatVersion {
 		return fmt.Errorf("%w: its crawl tables have version %d, this program knows %d", shard.ErrNewer, version, formatVersion)
