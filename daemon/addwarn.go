@@ -33,7 +33,7 @@ func (w *wallWatch) Store(ctx context.Context, entries []document.Entry) ([]docu
 		return outcomes, err
 	}
 	for i, also := range has {
-		if also && !outcomes[i].Unchanged {
+		if also && !outcomes[i].Unchanged && !outcomes[i].Older {
 			*w.count++
 		}
 	}

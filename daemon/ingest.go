@@ -186,6 +186,7 @@ func addReport(res *api.AddResult, r ingest.Report) {
 	res.New += r.New
 	res.Unchanged += r.Unchanged
 	res.Superseded += r.Superseded
+	res.Older += r.Older
 	res.Known += r.Known
 	res.Bytes += r.Bytes
 	for _, f := range r.Failed {

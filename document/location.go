@@ -25,6 +25,9 @@ type Location struct {
 type Entry struct {
 	Document *Document
 	Location Location
+	// Recorded: it was found at Location.FetchedAt and kept since, as in a web
+	// archive, and not found now. It takes the place of nothing that was found later.
+	Recorded bool
 }
 
 // An Outcome says what storing an [Entry] changed.
@@ -33,6 +36,8 @@ type Outcome struct {
 	New bool
 	// Unchanged: content and location were here already; nothing was written.
 	Unchanged bool
+	// Older: what is current at this URI was found later; nothing was written.
+	Older bool
 	// Superseded holds the root that was current at this URI until now, or
 	// the zero Root where none was.
 	Superseded Root

@@ -176,9 +176,12 @@ func (r *Report) count(e document.Entry, o document.Outcome) {
 	if o.Unchanged {
 		r.Unchanged++
 	}
-	if o.Superseded != (document.Root{}) {
+	switch {
+	case o.Older:
+		r.Older++
+	case o.Superseded != (document.Root{}):
 		r.Superseded++
-	} else if !o.New && !o.Unchanged {
+	case !o.New && !o.Unchanged:
 		r.Known++
 	}
 }

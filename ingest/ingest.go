@@ -38,6 +38,8 @@ type Raw struct {
 	Location document.Location
 	// Body is the bytes as found. It belongs to the pipeline once emitted.
 	Body []byte
+	// Recorded: see [document.Entry].
+	Recorded bool
 }
 
 // A Source finds documents.
@@ -112,11 +114,12 @@ func orDefault[T int | int64 | time.Duration](v, def T) T {
 // A Report says what a run did. Every counter but the failures counts entries
 // that the sink acknowledged.
 type Report struct {
-	Documents  int   // stored or found unchanged
+	Documents  int   // stored, found unchanged or left out as older
 	Chunks     int   // of these documents
 	New        int   // content that the store did not have
 	Unchanged  int   // content and location were there already
 	Superseded int   // took the place of another version at their URI
+	Older      int   // recorded before what is current at their URI was found: left out
 	Known      int   // content that the store had, at a place that was empty
 	Bytes      int64 // of canonical text
 	// Failed lists the documents that could not be ingested, at most
@@ -132,6 +135,7 @@ func (r *Report) Add(later Report) {
 	r.New += later.New
 	r.Unchanged += later.Unchanged
 	r.Superseded += later.Superseded
+	r.Older += later.Older
 	r.Known += later.Known
 	r.Bytes += later.Bytes
 	r.Failed = append(r.Failed, later.Failed...)

@@ -66,7 +66,7 @@ func (r *run) make(raw Raw) (res result) {
 		loc.ContentType = text.ContentType
 	}
 	loc.Extractor = text.Extractor
-	return result{entry: document.Entry{Document: doc, Location: loc}}
+	return result{entry: document.Entry{Document: doc, Location: loc, Recorded: raw.Recorded}}
 }
 
 // A PanicError is a panic of an extractor, caught. It wraps [ErrPanic].

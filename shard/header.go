@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"arborist/shard/corpus"
 )
 
 // sidecars are the files that SQLite may keep beside one.
@@ -123,7 +121,7 @@ func expect(kind Kind, version uint32, want ...Kind) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: this one is %s, wanted is %s", ErrKind, kind, want[0])
-	case version < 1 || version > corpus.LastVersion:
+	case version < 1 || version > LastVersion:
 		return fmt.Errorf("%w: schema version %d does not exist", ErrCorrupt, version)
 	case version > SchemaVersion:
 		return fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewer, version, SchemaVersion)

@@ -82,8 +82,14 @@ func (p *Publisher) put(ctx context.Context, entries []document.Entry, store fun
 	if err != nil {
 		return nil, err
 	}
+	listed := records[:0]
+	for i, o := range outcomes {
+		if !o.Older {
+			listed = append(listed, records[i])
+		}
+	}
 	// What is stored is listed, whoever stops the call meanwhile.
-	if _, err := p.shared.corpora.Append(context.WithoutCancel(ctx), p.origin, p.signer, records, p.old...); err != nil {
+	if _, err := p.shared.corpora.Append(context.WithoutCancel(ctx), p.origin, p.signer, listed, p.old...); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return outcomes, nil

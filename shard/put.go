@@ -14,7 +14,7 @@ import (
 // return. Content that is here is not written again; a location that is here
 // with the same content and description writes nothing at all, whatever its
 // time of fetching; other content at the same URI of the same corpus supersedes
-// what was current there. The outcomes stand in the order of the entries.
+// what was current there, unless it is recorded and that was found later. The outcomes stand in the order of the entries.
 //
 // After an error nothing of the call can be relied on; putting the same entries
 // again completes it. A location that cannot be stored fails the whole call,
@@ -109,6 +109,7 @@ type change struct {
 	place   place
 	seq     int64        // of the new version, 0 where there is none
 	refresh int64        // row whose description changes, 0 where none
+	older   bool         // what is current was found later: the entry changes nothing
 	retire  []retirement // in the same file
 	outcome *document.Outcome
 }
@@ -140,7 +141,7 @@ func putWave(ctx context.Context, files []*File, entries []Arrival, when indexin
 			c.outcome.Superseded = latest.Root
 		}
 		if c.seq == 0 && c.refresh == 0 {
-			c.outcome.Unchanged = true
+			c.outcome.Unchanged, c.outcome.Older = !c.older, c.older
 			if len(c.retire) == 0 {
 				continue
 			}
@@ -178,9 +179,12 @@ func plan(e Arrival, home int, before []newest, retire [][]retirement) change {
 	case latest == nil:
 		c.seq = 1
 	case latest.Current && latest.Root == root:
-		if !sameFound(latest.Location, e.Location) {
+		// Where a record tells what is here from elsewhere, that stays as it is.
+		if elsewhere := e.Recorded && e.Location.Source != latest.Location.Source; !elsewhere && !sameFound(latest.Location, e.Location) {
 			c.refresh = latest.row
 		}
+	case latest.Current && e.Recorded && e.Location.FetchedAt.Before(latest.Location.FetchedAt):
+		c.older, root = true, latest.Root
 	default:
 		c.seq = latest.Seq + 1
 	}

@@ -60,6 +60,10 @@ func (k Kind) String() string {
 // SchemaVersion is the user_version of the files that this version writes.
 const SchemaVersion = 4
 
+// LastVersion is more than a version of tables will ever be: a file that says more is
+// damaged.
+const LastVersion = corpus.LastVersion
+
 var (
 	// ErrNotFound: no such document, passage or file.
 	ErrNotFound = errors.New("not found")

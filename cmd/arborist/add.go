@@ -76,6 +76,9 @@ func (a *app) added(res api.AddResult) error {
 		l.printf("%s in %s (%s): %d new, %d unchanged, %d superseded, %d failed",
 			plural(res.Documents, "document"), plural(res.Chunks, "chunk"), byteSize(res.Bytes),
 			res.New, res.Unchanged, res.Superseded, len(res.Failed))
+		if res.Older > 0 {
+			l.printf("%s left out: recorded before what is stored at the same address", plural(res.Older, "document"))
+		}
 		if res.Known > 0 {
 			l.printf("%s stored already, now here too: another URI or another corpus has the same text", plural(res.Known, "document"))
 		}

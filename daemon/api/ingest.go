@@ -15,8 +15,9 @@ type AddResult struct {
 	New        int       `json:"new"`
 	Unchanged  int       `json:"unchanged"`
 	Superseded int       `json:"superseded"`
-	Known      int       `json:"known"`   // content that was stored already, at a URI that was free
-	Skipped    int       `json:"skipped"` // files of folders that are of no kind that is read, and links
+	Older      int       `json:"older,omitempty"` // of an archive, recorded before what is current at their URI was found: left out
+	Known      int       `json:"known"`           // content that was stored already, at a URI that was free
+	Skipped    int       `json:"skipped"`         // files of folders that are of no kind that is read, and links
 	Bytes      int64     `json:"bytes"`
 	Failed     []Failure `json:"failed"`
 	// AlsoPrivate counts documents that went into a corpus and that the private

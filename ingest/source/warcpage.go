@@ -188,7 +188,7 @@ func (p page) document(uri, date string, limit int64, b *budget) (raw ingest.Raw
 	if err != nil {
 		at = time.Time{} // the run's own time
 	}
-	return ingest.Raw{Body: body, Location: document.Location{
+	return ingest.Raw{Body: body, Recorded: true, Location: document.Location{
 		URI: uri, Source: WARC, FetchedAt: at.UTC().Truncate(time.Second), ContentType: kind,
 		Status: http.StatusOK, ETag: p.header.Get("ETag"), Modified: p.header.Get("Last-Modified"),
 	}}, true, nil

@@ -34,7 +34,6 @@ import (
 	"arborist/crawl/internal/frontier"
 	"arborist/document"
 	"arborist/shard"
-	"arborist/shard/corpus"
 )
 
 //go:embed schema.sql
@@ -108,7 +107,7 @@ func (db *DB) checkFormat() error {
 		return err
 	}
 	version, ok := found.(int64)
-	if !ok || version < 1 || version > corpus.LastVersion { // another page stands there
+	if !ok || version < 1 || version > shard.LastVersion { // another page stands there
 		return fmt.Errorf("%w: the version of its crawl tables, %v, is none", shard.ErrCorrupt, found)
 	}
 	if version > formatVersion {
@@ -139,9 +138,14 @@ func (db *DB) put(ctx context.Context, entries []document.Entry, put func(contex
 	if err != nil {
 		return nil, err
 	}
-	urls := make([]string, len(entries))
-	for i, e := range entries {
-		urls[i] = e.Location.URI
+	var urls []string
+	for _, e := range entries {
+		if !e.Recorded { // an old page says nothing of what is waiting, or gone, now
+			urls = append(urls, e.Location.URI)
+		}
+	}
+	if len(urls) == 0 {
+		return outcomes, nil
 	}
 	// The documents are durable from here on. If this fails they are put once
 	// more after the next start, which changes nothing.

@@ -374,3 +374,31 @@ func BenchmarkSettlePage(b *testing.B) {
 		}
 	}
 }
+
+// A page out of an archive says nothing of the page that waits to be stored, nor of
+// whether the site has it still.
+func TestARecordedPageTouchesNoCrawl(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "web.db"))
+	c := begin(t, db, seed)
+	waiting, gone := page("http://h/waiting", "<p>now"), page("http://h/gone", "<p>was")
+	if _, err := db.Put(t.Context(), []document.Entry{entry(t, gone, "was")}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := db.MarkGone(t.Context(), []Check{{URL: gone.Location.URI, At: time.Unix(1700000100, 0)}}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	fetched(t, c, waiting)
+	for _, raw := range []*ingest.Raw{waiting, gone} {
+		e := entry(t, raw, "as it was recorded")
+		e.Location.Source, e.Recorded = "warc", true
+		if _, err := db.Put(t.Context(), []document.Entry{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := unstored(t, c); len(left) != 1 || states(t, c)[waiting.Location.URI] != frontier.Fetched {
+		t.Errorf("%d pages wait to be stored, want 1; %v", len(left), states(t, c))
+	}
+	if _, is, err := db.GoneSince(t.Context(), gone.Location.URI); !is || err != nil {
+		t.Errorf("the mark of a page that is gone went: %v", err)
+	}
+}
