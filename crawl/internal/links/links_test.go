@@ -138,6 +138,18 @@ func TestNofollowIsHonoured(t *testing.T) {
 		{body: `<a href=x>`, tags: []string{"Arborist: noindex"}, links: 1, noIndex: true},
 		{body: `<a href=x>`, tags: []string{"unavailable_after: 25 Jun 2030 15:00:00 PST, noindex"}, links: 1, noIndex: true},
 		{body: `<a href=x>`, tags: []string{"unavailable_after: Friday, 25-Jun-30 15:00:00 UTC, nofollow"}, noFollow: true},
+		{body: `<a href=x>`, tags: []string{"unavailable_after: 25 Jun 2010 15:00:00 PST"}, links: 1, noIndex: true},
+		{body: `<a href=x>`, tags: []string{"noarchive, Unavailable_After : Friday, 25-Jun-10 15:00:00 UTC, nofollow"}, noIndex: true, noFollow: true},
+		{body: `<a href=x>`, tags: []string{"googlebot: unavailable_after: 2010-06-25"}, links: 1},
+		{body: `<a href=x>`, tags: []string{"arborist: unavailable_after: 2010-06-25, googlebot: nofollow"}, links: 1, noIndex: true},
+		{body: `<a href=x>`, tags: []string{"unavailable_after: 2010-13-45"}, links: 1},
+		{body: `<a href=x>`, tags: []string{"unavailable_after"}, links: 1},
+		{body: `<a href=x>`, tags: []string{"unavailable_after:"}, links: 1},
+		{body: `<a href=x>`, tags: []string{"unavailable_after: Wed, 01 Jan 2110 00:00:00 GMT"}, links: 1},
+		{body: `<a href=x>`, tags: []string{"unavailable_after: 2010-06-25T15:00:00+02:00"}, links: 1, noIndex: true},
+		{body: `<meta name=robots content="nofollow, unavailable_after: 25 Jun 2010 15:00:00 PST"><a href=x>`, noIndex: true, noFollow: true},
+		{body: `<meta name=robots content="unavailable_after: Fri, 25 Jun 2010 15:00:00 +0000"><a href=x>`, links: 1, noIndex: true},
+		{body: `<meta name=googlebot content="unavailable_after: 2010-06-25"><a href=x>`, links: 1},
 		{body: `<a href=x>`, tags: []string{"max-snippet:50, noindex"}, links: 1, noIndex: true},
 	} {
 		got := find(t, "http://h/", "text/html", tc.body, tc.tags...)

@@ -1,6 +1,9 @@
 package links
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // directives are what a page or a header asks of robots. Several of them add
 // up: the strictest wins.
@@ -9,8 +12,14 @@ type directives struct {
 }
 
 // read takes in a list of directives; unknown ones are ignored. Commas are the
-// standard's separators, the others are common mistakes.
-func (d *directives) read(list string) {
+// standard's separators, the others are common mistakes. A date in the list may go
+// on behind it, where it was cut at a comma: on is the list with what follows.
+func (d *directives) read(list, on string) {
+	if i := strings.Index(strings.ToLower(list), unavailableAfter); i >= 0 && i+len(unavailableAfter) <= len(on) {
+		if name, date, found := strings.Cut(on[i+len(unavailableAfter):], ":"); found && strings.TrimSpace(name) == "" && expired(date, time.Now()) {
+			d.noIndex = true
+		}
+	}
 	for _, word := range strings.FieldsFunc(list, func(r rune) bool {
 		return r == ',' || r == ';' || r == ' ' || r == '\t' || r == '\r' || r == '\n' || r == '\f'
 	}) {
@@ -35,14 +44,17 @@ func (d *directives) word(word string) {
 func headerDirectives(tags []string, token string) (d directives) {
 	for _, tag := range tags {
 		ours := true
-		for part := range strings.SplitSeq(tag, ",") {
-			if name, rest, found := strings.Cut(part, ":"); found && !hasValue(name) {
+		for on := tag; on != ""; {
+			part, rest, _ := strings.Cut(on, ",")
+			list := part
+			if name, behind, found := strings.Cut(part, ":"); found && !hasValue(name) {
 				ours = strings.EqualFold(strings.TrimSpace(name), token)
-				part = rest
+				list = behind
 			}
 			if ours {
-				d.read(part)
+				d.read(list, on[len(part)-len(list):])
 			}
+			on = rest
 		}
 	}
 	return d
@@ -52,7 +64,7 @@ func headerDirectives(tags []string, token string) (d directives) {
 // value and not the name of a robot.
 func hasValue(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(name)) {
-	case "unavailable_after", "max-snippet", "max-image-preview", "max-video-preview":
+	case unavailableAfter, "max-snippet", "max-image-preview", "max-video-preview":
 		return true
 	}
 	// The time of an unavailable_after date: "25 Jun 2030 15:00:00 PST".

@@ -150,7 +150,8 @@ func (s *scan) note(ref []byte, follow bool) {
 func (s *scan) meta(a attributes) {
 	name := strings.ToLower(strings.Trim(string(markup.Unescape(a.name)), " \t\r\n\f"))
 	if name == "robots" || name == s.token {
-		s.robots.read(string(markup.Unescape(a.content)))
+		content := string(markup.Unescape(a.content))
+		s.robots.read(content, content)
 	}
 	if name == "author" && s.author == "" { // the first one counts
 		s.author = OneLine(string(markup.Unescape(a.content)))
