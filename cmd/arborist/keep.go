@@ -85,10 +85,10 @@ func printStatus(l *lines, s api.StatusResult) {
 	}
 	l.printf("home     %s (%s)", s.Home, plural(s.Shards, "shard"))
 	l.printf("shared   %d documents, %d chunks, %s: peers may read them", s.Shared.Documents, s.Shared.Chunks, byteSize(int64(s.Shared.Bytes)))
-	if s.Pending > 0 {
-		l.printf("         %s of them not in the search index yet", plural(s.Pending, "document"))
-	}
 	l.printf("private  %d documents, %d chunks, %s: nobody else can", s.Crawl.Documents, s.Crawl.Chunks, byteSize(int64(s.Crawl.Bytes)))
+	if s.Pending > 0 {
+		l.printf("pending  %s of all these, which are not in the search index yet", plural(s.Pending, "document"))
+	}
 	l.printf("peer     %s, %d connected", s.PeerID, s.Peers)
 	for _, addr := range s.Addrs {
 		l.printf("         %s", addr)
