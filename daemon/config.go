@@ -129,6 +129,7 @@ format = 1
 # Fetch what is new in every followed corpus by itself (one: arborist peer follow).
 # follow_all = false
 # Nodes to enter the directory of who serves which corpus by, which then lists this node.
+# They need this line too, and it may name the node itself.
 # bootstrap = ["/ip4/192.0.2.1/tcp/4707/p2p/12D3KooW…"]
 # directory_client = false
 # Find peers in the local network, and be found there.

@@ -74,6 +74,7 @@ func explanations() []explanation {
 		{peer.ErrTooLarge, api.CodeInvalid, "sync from another peer"},
 		{peer.ErrTooSlow, api.CodeUnavailable, "run the command again: it goes on where it was"},
 		{peer.ErrBusy, api.CodeUnavailable, ""},
+		{peer.ErrNoDirectory, api.CodeUnavailable, "each of those nodes needs bootstrap in its config.toml too: the same line does, where it names itself"},
 		{peer.ErrUnavailable, api.CodeUnavailable, "see that the peer's daemon runs, that the address is right, and that both are in the open network or in the same private one (arborist peer network-key); what came is kept"},
 		{peer.ErrNotConnected, api.CodeUnavailable, "arborist peer join MULTIADDR"},
 		{peer.ErrAnnounce, api.CodeUsage, "correct announce in config.toml, or remove the line"},

@@ -5,11 +5,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/ipfs/go-cid"
 	dht "github.com/libp2p/go-libp2p-kad-dht"
+	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	ma "github.com/multiformats/go-multiaddr"
@@ -44,6 +47,9 @@ type WideConfig struct {
 	// cannot reach. A node that listens nowhere, or has relays, is one anyway.
 	Client bool
 }
+
+// ErrNoDirectory: no node that the owner named to enter the directory by takes part in it.
+var ErrNoDirectory = errors.New("no node to enter by takes part in the directory")
 
 // ErrNoProvider: nobody who serves the corpus was found.
 var ErrNoProvider = errors.New("nobody was found who serves it")
@@ -133,13 +139,15 @@ func (w *wide) enter(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wideReady)
 	defer cancel()
+	others := w.others()
 	var dials sync.WaitGroup
-	for _, info := range w.entry {
-		if info.ID != w.peer.id.id {
-			dials.Go(func() { w.peer.host.Connect(ctx, info) })
-		}
+	for _, info := range others {
+		dials.Go(func() { w.peer.host.Connect(ctx, info) })
 	}
 	dials.Wait()
+	if err := w.outsiders(others); err != nil {
+		return fmt.Errorf("enter the directory: %w", err)
+	}
 	select {
 	case <-w.dht.RefreshRoutingTable():
 	case <-ctx.Done():
@@ -147,11 +155,34 @@ func (w *wide) enter(ctx context.Context) error {
 	for w.dht.RoutingTable().Size() == 0 {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("enter the directory: %w: none of its %d peers answers", ErrUnavailable, len(w.entry))
+			return fmt.Errorf("enter the directory: %w: none of its %d peers answers", ErrUnavailable, len(others))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return nil
+}
+
+// others are the nodes to enter by without this one: all of a group can have the
+// same list, and the first of it names itself.
+func (w *wide) others() []libpeer.AddrInfo {
+	return slices.DeleteFunc(slices.Clone(w.entry), func(info libpeer.AddrInfo) bool { return info.ID == w.peer.id.id })
+}
+
+// outsiders fails where all nodes to enter by are connected and none takes part
+// itself: that waiting longer does not change.
+func (w *wide) outsiders(entry []libpeer.AddrInfo) error {
+	var ids []string
+	for _, info := range entry {
+		known, err := w.peer.host.Peerstore().GetProtocols(info.ID)
+		if err != nil || len(known) == 0 || slices.Contains(known, wideProtocol) || w.peer.host.Network().Connectedness(info.ID) != network.Connected {
+			return nil
+		}
+		ids = append(ids, info.ID.String())
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrNoDirectory, strings.Join(ids, ", "))
 }
 
 // run enters the directory and has it know what is served here, until the peer

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,6 +84,33 @@ func TestNobodyTakesPartInTheDirectoryUnasked(t *testing.T) {
 			p.Close()
 			t.Errorf("bootstrap peers %.40q were accepted", bad)
 		}
+	}
+}
+
+// A node that was named to enter by and takes no part itself is told, at once: its
+// owner has to name somebody too, and may name the node itself.
+func TestANodeToEnterByThatTakesNoPartIsNamed(t *testing.T) {
+	outside := newNode(t).up(listenTCP)
+	asking := newNode(t).up(listenTCP, inWide(outside.addr()))
+	_, err := asking.peer.Find(t.Context(), testPeer+"/main")
+	if !errors.Is(err, ErrNoProvider) || !errors.Is(err, ErrNoDirectory) || !strings.Contains(err.Error(), outside.id) {
+		t.Errorf("find by way of a node that takes no part: %v, want ErrNoDirectory and its ID", err)
+	}
+	// All of a group have the same line.
+	addr := outside.addr()
+	at := addr[:strings.Index(addr, "/p2p/")]
+	if err := outside.peer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	outside.up([]string{at}, inWide(addr))
+	member := newNode(t).up(listenTCP, inWide(addr))
+	member.publish("main", entriesOf(t, "doc:/x", 4, 300)...)
+	await(t, "all have entered", func() bool {
+		return member.peer.wide.enter(t.Context()) == nil && asking.peer.wide.enter(t.Context()) == nil
+	})
+	member.peer.wide.provideAll()
+	if res, err := asking.peer.SyncFound(t.Context(), member.origin("main"), nil); err != nil || res.Documents != 4 {
+		t.Errorf("sync by way of a node that names itself: %+v, %v", res, err)
 	}
 }
 
