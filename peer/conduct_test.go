@@ -10,6 +10,7 @@ import (
 	"time"
 
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 
 	"arborist/proof"
 )
@@ -286,6 +287,29 @@ func TestBytesAndCorporaOfAPeerAreListed(t *testing.T) {
 	}
 	if of.BytesOut < at.BytesIn || of.Joined || of.Score != 0 {
 		t.Errorf("at the publisher: %+v; the follower received %d", of, at.BytesIn)
+	}
+}
+
+// Nodes that find each other in the local network often dial both at once.
+func TestTwoConnectionsFromOneAddressAreListedAsOneAddress(t *testing.T) {
+	a, b := newNode(t).up(listenQUIC), newNode(t).up(listenQUIC)
+	a.publish("main", entriesOf(t, "doc:/x", 1, 300)...)
+	if _, err := b.peer.Join(t.Context(), a.addr()); err != nil {
+		t.Fatal(err)
+	}
+	info := a.peer.host.Network().ListenAddresses()[0]
+	tr := b.peer.host.Network().(*swarm.Swarm).TransportForDialing(info)
+	second, err := tr.Dial(t.Context(), info, a.peer.id.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	await(t, "there are two connections", func() bool { return len(a.peer.host.Network().ConnsToPeer(b.peer.id.id)) == 2 })
+	if addrs := a.peer.Peers()[0].Addrs; len(addrs) != 1 {
+		t.Errorf("the list has %v", addrs)
+	}
+	if addrs := a.peer.addrsOf(b.peer.id.id); len(addrs) != 1 {
+		t.Errorf("a search for who serves a corpus tells %v", addrs)
 	}
 }
 

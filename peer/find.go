@@ -122,7 +122,9 @@ func (p *Peer) addrsOf(id libpeer.ID) []ma.Multiaddr {
 	if p.host.Network().Connectedness(id) == network.Connected {
 		var addrs []ma.Multiaddr
 		for _, c := range p.host.Network().ConnsToPeer(id) {
-			addrs = append(addrs, c.RemoteMultiaddr())
+			if at := c.RemoteMultiaddr(); !slices.ContainsFunc(addrs, at.Equal) {
+				addrs = append(addrs, at)
+			}
 		}
 		return addrs
 	}

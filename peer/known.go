@@ -64,7 +64,9 @@ func (p *Peer) Peers() []Info {
 			info.Connected, info.Addrs = true, nil
 			byID[id] = info
 		}
-		info.Addrs = append(info.Addrs, c.RemoteMultiaddr().String())
+		if addr := c.RemoteMultiaddr().String(); !slices.Contains(info.Addrs, addr) { // both sides can dial at once
+			info.Addrs = append(info.Addrs, addr)
+		}
 	}
 	return sortedInfos(byID)
 }
