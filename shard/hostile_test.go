@@ -179,6 +179,8 @@ func TestHostileFilesAreRefusedWithAReason(t *testing.T) {
 		"segments overlap":     "UPDATE segments SET first = 1",
 		"a negative base":      "UPDATE segments SET base = -base",
 		"huge segments":        "UPDATE segments SET rows = 1 << 62, base = (1 << 61) + base",
+		"a huge level":         "UPDATE segments SET level = 1 << 62",
+		"a negative level":     "UPDATE segments SET level = -1",
 		"passages of segments": "UPDATE segments SET passages = passages + 1",
 		"postings as counts":   "UPDATE segments SET negative = 1",
 		"counts as postings":   "UPDATE segments SET negative = 0",

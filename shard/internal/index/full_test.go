@@ -1,6 +1,9 @@
 package index
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // However short passages are, a builder that is written when it says so holds
 // each at its own number.
@@ -35,5 +38,21 @@ func TestBuilderIsFullBeforeItRunsOutOfPassages(t *testing.T) {
 	}))
 	if words != passages || lasts != 1 {
 		t.Errorf("%d and %d words in %d passages", words, lasts, passages)
+	}
+}
+
+// TestPlanOfADamagedLevelEnds gives segments levels that no merge makes: a put
+// asks for the plan before anything of the index was looked at.
+func TestPlanOfADamagedLevelEnds(t *testing.T) {
+	all := make([]Segment, mergeWidth)
+	for i := range all {
+		all[i].Level = math.MaxInt - i
+	}
+	if from := Plan(all); from != 0 {
+		t.Errorf("all of one size from %d on", from)
+	}
+	all[0].Level = math.MinInt
+	if from := Plan(all[:mergeWidth-1]); from != -1 {
+		t.Errorf("too few, and yet from %d on", from)
 	}
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"slices"
 )
 
 // mergeWidth is how many segments of about one size become one.
@@ -14,11 +15,13 @@ const mergeWidth = 8
 // A segment is merged about once for each factor of eight that the index grows
 // by, and a search meets about seven of each size.
 func Plan(segments []Segment) int {
-	top := 0
-	for _, s := range segments {
-		top = max(top, s.Level)
+	// Only levels that segments have: a damaged one can be any number.
+	levels := make([]int, len(segments))
+	for i, s := range segments {
+		levels[i] = s.Level
 	}
-	for l := 0; l <= top; l++ {
+	slices.Sort(levels)
+	for _, l := range slices.Compact(levels) {
 		from := len(segments)
 		for from > 0 && segments[from-1].Level <= l {
 			from--
@@ -74,7 +77,7 @@ func (r *Reader) MergeCounts(from int, put PutRow, drop DropRows, base int64) (S
 	if err != nil {
 		return Segment{}, err
 	}
-	return Segment{Level: top + 1, Counts: true, Base: base, Rows: rows}, nil
+	return Segment{Level: min(top+1, maxLevel), Counts: true, Base: base, Rows: rows}, nil
 }
 
 // A merger brings the terms of several segments into one order.

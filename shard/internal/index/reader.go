@@ -31,6 +31,9 @@ func Open(segments []Segment, get GetRow, cache *Cache) (*Reader, error) {
 		if s.Rows < 1 || s.Base < 0 || s.Base > 1<<62 || s.Rows > 1<<62 {
 			return nil, formatErrorf("a segment of %d rows from %d on", s.Rows, s.Base)
 		}
+		if s.Level < 0 || s.Level > maxLevel {
+			return nil, formatErrorf("a segment of level %d", s.Level)
+		}
 		data, err := r.row(s.Base + s.Rows - 1)
 		if err != nil {
 			return nil, err

@@ -14,6 +14,9 @@ type Segment struct {
 	Base, Rows int64
 }
 
+// maxLevel is far above any level that merging reaches.
+const maxLevel = 1 << 16
+
 // PutRow stores a row. The data must not be kept.
 type PutRow func(row int64, data []byte) error
 
