@@ -105,7 +105,7 @@ func newDialler(cfg Config, id identity) (*Peer, error) {
 	}
 	p := &Peer{
 		id: id, gater: g, cfg: cfg, log: log, table: table, traffic: newTraffic(), held: make(map[string]*holding),
-		relays: relays, outside: elsewhere, listening: make(chan struct{}),
+		relays: relays, outside: elsewhere, listening: make(chan struct{}), download: newLimit(cfg.MaxDownload),
 	}
 	if p.host, err = newHost(id, g, cfg, blocked{func(who libpeer.ID) { p.blame(who, faultFlood) }}, p.nameRelays, elsewhere); err != nil {
 		return nil, err
