@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"arborist/document"
@@ -22,6 +23,8 @@ type fetcher struct {
 	budget  *budget
 	hashing chan struct{} // one token per document being verified
 	hashes  sync.WaitGroup
+
+	arriving atomic.Int64 // bytes of text that have come, of documents that the storer has not taken
 }
 
 // A bundle is one entry bundle under way.
@@ -228,7 +231,7 @@ func (f *fetcher) fetchPack(src *source, b *bundle) error {
 		return err
 	}
 	defer body.Close()
-	pack, start := packReader{r: body, frames: body.frames}, b.next
+	pack, start := packReader{r: body, frames: body.frames, arriving: &f.arriving}, b.next
 	for i, it := range b.all {
 		wanted := i >= start && b.missing[i]
 		if it.record.Op != proof.OpWithdraw && !wanted {
@@ -267,7 +270,7 @@ func (f *fetcher) fetchDoc(src *source, b *bundle) error {
 		return err
 	}
 	defer body.Close()
-	pack := packReader{r: body, frames: body.frames}
+	pack := packReader{r: body, frames: body.frames, arriving: &f.arriving}
 	if err := f.take(src, b, res, body, &pack); err != nil {
 		return err
 	}
@@ -316,6 +319,7 @@ func (f *fetcher) verify(src *source, b *bundle, res resource, text []byte, came
 		if it.doc, err = document.Verify(header, text); err != nil {
 			it.doc, it.err = f.again(src, res, b, at, err)
 			it.received = int64(header.Bytes)
+			f.arriving.Add(it.received - received)
 			return
 		}
 		it.came = came

@@ -70,6 +70,7 @@ func (f *fetcher) fetchDelta(src *source, b *bundle) (made bool, err error) {
 	if err != nil {
 		return false, src.fail(f.ctx, res, err)
 	}
+	f.arriving.Add(came)
 	return true, f.verify(src, b, res, text, nil, came)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"arborist/document"
 )
@@ -47,6 +48,23 @@ type packReader struct {
 	r      io.Reader
 	frames *frameReader // below r, nil: it is not compressed
 	buf    [4]byte
+	// arriving, if not nil, grows with the text of the document that is being read,
+	// and keeps that of those that were read whole.
+	arriving *atomic.Int64
+}
+
+// An arrivals reader adds what it reads to a counter.
+type arrivals struct {
+	r    io.Reader
+	all  *atomic.Int64
+	mine int64
+}
+
+func (c *arrivals) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.mine += int64(n)
+	c.all.Add(int64(n))
+	return n, err
 }
 
 // next reads the element of the document with this header and returns its
@@ -60,7 +78,14 @@ func (p *packReader) next(h document.Header) (text []byte, frames [][]byte, err 
 	if p.frames != nil {
 		p.frames.keep()
 	}
-	text, err = readText(p.r, int64(h.Bytes))
+	if p.arriving == nil {
+		text, err = readText(p.r, int64(h.Bytes))
+	} else {
+		c := &arrivals{r: p.r, all: p.arriving}
+		if text, err = readText(c, int64(h.Bytes)); err != nil {
+			c.all.Add(-c.mine)
+		}
+	}
 	if p.frames != nil {
 		frames = p.frames.take()
 	}

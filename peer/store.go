@@ -34,8 +34,12 @@ const keepTime = 5 * time.Second
 // index: what is stored and not found yet stays small beside what is found.
 const maxPending = 1 << 30
 
-// reportEvery is how many documents come between two reports of progress.
-const reportEvery = 64
+// reportEvery is how many documents come between two reports of progress, reportWait
+// how long nothing is said while one is on its way.
+const (
+	reportEvery = 64
+	reportWait  = time.Second
+)
 
 // A storer takes verified documents in the order of the log, puts them into
 // the shards, and then gives the records to the log, which takes those of one
@@ -122,10 +126,14 @@ func receive[T any](st *storer, c <-chan T) (v T, more bool, err error) {
 		defer timer.Stop()
 		old = timer.C
 	}
+	wait := time.NewTicker(reportWait)
+	defer wait.Stop()
 	for err == nil {
 		select {
 		case v, more = <-c:
 			return v, more, nil
+		case <-wait.C:
+			st.report()
 		case <-old:
 			err = st.flush()
 		case <-st.ctx.Done():
@@ -135,10 +143,11 @@ func receive[T any](st *storer, c <-chan T) (v T, more bool, err error) {
 	return v, false, err
 }
 
-// report tells how many records have come.
+// report tells how many records have come, and how much of what is on its way.
 func (st *storer) report() {
 	st.progress(Progress{
-		Stage: "fetch", Documents: st.done + len(st.lines), Total: int(st.tree.size - st.known.Size), Bytes: st.result.Bytes,
+		Stage: "fetch", Documents: st.done + len(st.lines), Total: int(st.tree.size - st.known.Size),
+		Bytes: st.result.Bytes + st.fetcher.arriving.Load(),
 	})
 }
 
@@ -151,6 +160,7 @@ func (st *storer) take(it *item) error {
 	if it.fetched {
 		st.result.Verified++
 		st.result.Bytes += it.received
+		st.fetcher.arriving.Add(-it.received)
 	} else {
 		st.result.Resumed++
 	}
