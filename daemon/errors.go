@@ -112,6 +112,8 @@ func explanations() []explanation {
 		{document.ErrCID, api.CodeUsage, "a root starts with bafkrei; arborist query shows it with each hit"},
 		{shard.ErrFull, api.CodeFailed, "the disk is full: free some space and run it again; what was acknowledged is kept"},
 		{syscall.ENOSPC, api.CodeFailed, "the disk is full: free some space and run it again; what was acknowledged is kept"},
+		{syscall.EDQUOT, api.CodeFailed, "the disk quota is used up: free some space and run it again; what was acknowledged is kept"},
+		{syscall.EROFS, api.CodeFailed, "a home is written to even by a search: mount its file system so that it can be written; a backup on a medium that cannot be written is read by: arborist --home OTHER restore DIR"},
 		{fs.ErrPermission, api.CodeFailed, "check who owns the home and its files, or use another --home"},
 		{syscall.ENOTDIR, api.CodeFailed, "--home takes a folder"},
 		{context.DeadlineExceeded, api.CodeUnavailable, "try again"},
