@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -42,6 +43,15 @@ func OpenDamaged(path string) (*Private, error) {
 		return nil, err
 	}
 	return &Private{db: db}, nil
+}
+
+// Carried is what [Carry] brought over.
+type Carried = crawldb.Carried
+
+// Carry brings addresses to visit, and what else the crawler keeps beside documents,
+// from a crawl database that may be damaged into a new one: see [shard.Repair].
+func Carry(ctx context.Context, old *sql.DB, fresh string) (Carried, error) {
+	return crawldb.Carry(ctx, old, fresh)
 }
 
 // Put stores documents, which are durable and found on return, and the crawl that

@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -222,7 +224,6 @@ func Salvage(ctx context.Context, home Home, dryRun bool) (did []string, err err
 	if err := shard.SalvageShared(ctx, home.Shards(), home.Quarantine(), r); err != nil {
 		return did, explain(err)
 	}
-	before := len(did)
 	r.Usable = func(path string) error {
 		p, err := crawl.OpenPrivate(path)
 		if err != nil {
@@ -230,12 +231,21 @@ func Salvage(ctx context.Context, home Home, dryRun bool) (did []string, err err
 		}
 		return p.Close()
 	}
+	r.Carry = func(ctx context.Context, old *sql.DB, fresh string) error {
+		c, err := crawl.Carry(ctx, old, fresh)
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprintf("the crawl db's list of %d addresses in %d crawls goes into the new file", c.Addresses, c.Crawls)
+		if !c.Whole {
+			line += ", which is all of it that can be read: what a crawl with --resume does not find, it finds without"
+		}
+		r.Did(line)
+		return nil
+	}
 	err = shard.SalvageFile(ctx, crawlDBPath(home, cfg), shard.KindPrivate, 0, 1, home.Quarantine(), r)
 	if errors.Is(err, shard.ErrNotFound) {
 		err = nil
-	}
-	if len(did) > before {
-		r.Did("the crawl db's list of addresses to visit is not in the new file: crawl the site again")
 	}
 	return did, explain(err)
 }

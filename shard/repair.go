@@ -41,6 +41,10 @@ type Repair struct {
 	Did func(string)
 	// Own is what is kept outside the folder of the logs of this node; it may be nil.
 	Own []corpus.Kept
+	// Carry, if not nil, brings what the owner of a private file keeps beside the
+	// documents out of a file that may be damaged into the one that will take its
+	// place, which nobody has open.
+	Carry func(ctx context.Context, old *sql.DB, fresh string) error
 	// Usable, if not nil, says why the owner of a private file cannot use one that
 	// is whole as this package sees it: then a new one takes its place as well.
 	// Nobody else has the file open while it is called.
@@ -267,7 +271,7 @@ func (f *File) Whole(ctx context.Context) (whole bool, err error) {
 // A crash leaves the old file or the new one. Number and total are its place in
 // its set.
 //
-// Tables of a private file's owner are not copied.
+// Tables of a private file's owner are copied by r.Carry alone.
 func Salvage(ctx context.Context, path string, kind Kind, number, total int, aside string, r Repair) (err error) {
 	defer func() {
 		if err != nil {
@@ -314,6 +318,11 @@ func Salvage(ctx context.Context, path string, kind Kind, number, total int, asi
 		say("its damaged pages would be left behind; %d documents would be kept", kept.documents)
 		sayRepaired(say, kept)
 		return nil
+	}
+	if r.Carry != nil {
+		if err := r.Carry(ctx, old.reader, fresh); err != nil {
+			return err
+		}
 	}
 	if err := errors.Join(keepAll(kept.lost, r.Keep), old.Close()); err != nil {
 		return err

@@ -126,7 +126,24 @@ func replaceBroken(ctx context.Context, path string, kind Kind, number, total in
 	if err := keepAll(kept.lost, r.Keep); err != nil {
 		return err
 	}
+	if err := carryOver(ctx, path, fresh, r); err != nil {
+		return err
+	}
 	return takePlace(path, fresh, aside, say)
+}
+
+// carryOver has the owner bring its tables from a file that cannot be used into the
+// one that takes its place, where it can be read as a file of SQLite's at all.
+func carryOver(ctx context.Context, path, fresh string, r Repair) error {
+	if r.Carry == nil || plain(path) != nil {
+		return nil
+	}
+	old, err := connect(path, reading)
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	return r.Carry(ctx, old, fresh)
 }
 
 // takePlace puts the file fresh into the place of the one at path, and what stood
