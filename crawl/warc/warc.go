@@ -182,10 +182,20 @@ func (w *Writer) rotate() error {
 }
 
 func (w *Writer) finish() error {
-	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
+	if err := errors.Join(w.file.Sync(), w.file.Close(), syncNames(w.cfg.Dir)); err != nil {
 		return fmt.Errorf("finish %s: %w", w.file.Name(), err)
 	}
 	return nil
+}
+
+// syncNames makes the names of the files in a folder durable: a synced file whose name
+// a power cut takes is lost.
+func syncNames(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // Files gives the paths of the files so far.
