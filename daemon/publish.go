@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -60,7 +61,19 @@ func (n *Node) Publish(ctx context.Context, req api.PublishRequest, fn api.Progr
 	case errors.Is(err, corpus.ErrEquivocation):
 		return res, api.NewError(api.CodeInvalid, err, "its own key has signed two histories, and the evidence is kept: arborist status")
 	}
+	var unreached *url.Error
+	if errors.As(err, &unreached) {
+		return res, api.NewError(api.CodeUnavailable, err, "see that the bucket's service can be reached, and publish again: what is written stays")
+	}
 	return res, explain(err)
+}
+
+// noTarget explains why a bucket is not opened.
+func noTarget(err error, hint string) error {
+	if errors.Is(err, target.ErrAddress) {
+		return api.NewError(api.CodeUsage, fmt.Errorf("publish: %w", err), "")
+	}
+	return api.NewError(api.CodeUnavailable, fmt.Errorf("publish: %w", err), hint)
 }
 
 // A closingTarget is a target with something to close.
@@ -74,16 +87,14 @@ func openTarget(ctx context.Context, to string) (closingTarget, error) {
 	if strings.HasPrefix(to, "s3://") {
 		b, err := target.OpenS3(ctx, to)
 		if err != nil {
-			return nil, api.NewError(api.CodeUnavailable, fmt.Errorf("publish: %w", err),
-				"see that the bucket is there, and AWS_ENDPOINT_URL, AWS_REGION and credentials in the environment or ~/.aws/credentials of whoever runs the daemon, or this command")
+			return nil, noTarget(err, "see that the bucket is there, and AWS_ENDPOINT_URL, AWS_REGION and credentials in the environment or ~/.aws/credentials of whoever runs the daemon, or this command")
 		}
 		return b, nil
 	}
 	if strings.HasPrefix(to, "gs://") {
 		g, err := target.OpenGCS(to)
 		if err != nil {
-			return nil, api.NewError(api.CodeUnavailable, fmt.Errorf("publish: %w", err),
-				"name a key file in GOOGLE_APPLICATION_CREDENTIALS, or sign in (gcloud auth application-default login), as whoever runs the daemon, or this command")
+			return nil, noTarget(err, "name a key file in GOOGLE_APPLICATION_CREDENTIALS, or sign in (gcloud auth application-default login), as whoever runs the daemon, or this command")
 		}
 		return g, nil
 	}

@@ -84,7 +84,10 @@ func splitBucket(address, scheme string) (bucket, prefix string, err error) {
 	bucket, prefix, _ = strings.Cut(rest, "/")
 	prefix = strings.TrimSuffix(prefix, "/")
 	if !ok || bucket == "" || strings.ContainsAny(bucket, "@:?#%") || prefix != "" && path.Clean("/"+prefix) != "/"+prefix {
-		return "", "", fmt.Errorf("%.200q is not %s://BUCKET or %s://BUCKET/PREFIX", address, scheme, scheme)
+		if strings.Contains(address, "@") { // what stands before it may be a credential
+			address = scheme + "://…@…"
+		}
+		return "", "", fmt.Errorf("%w: %.200q, want %s://BUCKET or %s://BUCKET/PREFIX", ErrAddress, address, scheme, scheme)
 	}
 	return bucket, prefix, nil
 }

@@ -4,3 +4,8 @@
 // the environment and from the standard files of each service alone; no error
 // holds any of them.
 package target
+
+import "errors"
+
+// ErrAddress: it does not name a bucket, whatever there is.
+var ErrAddress = errors.New("not the address of a bucket")
