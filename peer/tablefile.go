@@ -142,7 +142,7 @@ func parseEntry(s string) (Access, error) {
 	}
 	net, err := netip.ParsePrefix(s)
 	if err != nil || net.Masked().String() != s {
-		return Access{}, fmt.Errorf("%w: %.80q is not a peer ID or a network like 192.0.2.0/24", ErrAddress, s)
+		return Access{}, fmt.Errorf("%w: %.80q is not a peer ID or a network like 192.0.2.0/24; one address is 192.0.2.1/32", ErrAddress, s)
 	}
 	return Access{AllowNets: []netip.Prefix{net}}, nil
 }

@@ -29,6 +29,7 @@ func Main() int {
 	limitMemory() // not of a worker, which takes that much to compile PDFium
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends what does not look at the first
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stderr), bold: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 	return a.run(ctx, os.Args[1:])
 }
