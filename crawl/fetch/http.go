@@ -152,6 +152,7 @@ func (h *HTTP) Fetch(ctx context.Context, req Request) (Response, error) {
 	if req.Head {
 		method = http.MethodHead
 	}
+	asked, tooOften := bounded(timed, cancel)
 	hreq := (&http.Request{
 		Method:     method,
 		URL:        target.url,
@@ -160,9 +161,12 @@ func (h *HTTP) Fetch(ctx context.Context, req Request) (Response, error) {
 		Proto:      "HTTP/1.1",
 		ProtoMajor: 1,
 		ProtoMinor: 1,
-	}).WithContext(timed)
+	}).WithContext(asked)
 	at := time.Now()
 	hresp, err := h.transport.RoundTrip(hreq)
+	if err != nil && tooOften() && ctx.Err() == nil {
+		return Response{}, &Error{URL: req.URL, Class: Transient, Reason: reasonReset, Err: err}
+	}
 	if err != nil {
 		return Response{}, classify(ctx, timed, req.URL, "no answer", err)
 	}

@@ -31,6 +31,9 @@ func decode(t mediaType, body []byte) ([]byte, error) {
 		return rest, nil
 	}
 	enc := bomEncoding(body)
+	if enc != nil {
+		body = body[len("\xff\xfe"):] // the mark is no text
+	}
 	if enc == nil && t.charset != "" {
 		enc, _ = charset.Lookup(t.charset)
 	}

@@ -3,10 +3,12 @@ package extract
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf16"
 
 	"arborist/internal/arbtest/ole"
 	"arborist/internal/arbtest/ooxml"
@@ -95,6 +97,32 @@ func TestPagesAreRecognised(t *testing.T) {
 				t.Errorf("%s made %q", got.Extractor, got.Markdown)
 			}
 		})
+	}
+}
+
+// A byte order mark is no text: it neither stands in what is stored nor keeps the head
+// of a page from being its head.
+func TestAByteOrderMarkIsNoText(t *testing.T) {
+	const page = "<html><head><title>Sixteen</title></head><body><p>café of words</p></body></html>"
+	wide := func(mark string, order binary.AppendByteOrder) string {
+		b := []byte(mark)
+		for _, u := range utf16.Encode([]rune(page)) {
+			b = order.AppendUint16(b, u)
+		}
+		return string(b)
+	}
+	for name, body := range map[string]string{
+		"none": page, "utf-8": "\xef\xbb\xbf" + page, "utf-16le": wide("\xff\xfe", binary.LittleEndian), "utf-16be": wide("\xfe\xff", binary.BigEndian),
+	} {
+		for _, contentType := range []string{"text/html", "text/html; charset=windows-1251", "application/xhtml+xml"} {
+			if name == "none" && strings.Contains(contentType, "1251") {
+				continue
+			}
+			got, err := Extract(t.Context(), contentType, "http://h/", []byte(body))
+			if err != nil || got.Title != "Sixteen" || strings.TrimSpace(string(got.Markdown)) != "café of words" {
+				t.Errorf("%s as %s: title %q, text %q, %v", name, contentType, got.Title, got.Markdown, err)
+			}
+		}
 	}
 }
 
