@@ -59,8 +59,10 @@ func (a *app) attach(ctx context.Context, s api.Service, files []string) error {
 		n := len(res.Failed)
 		switch {
 		case len(files) == 1 || n > 0 && res.Failed[n-1].Error == e.Message: // in the same words: it is not about the file
+			a.noteAttached(res.Attached)
 			return e
 		case ctx.Err() != nil:
+			a.noteAttached(res.Attached)
 			e.Hint = fmt.Sprintf("%d of %d files are attached; run the command again to go on", i-len(res.Failed), len(files))
 			return e
 		}
@@ -85,6 +87,13 @@ func (a *app) attach(ctx context.Context, s api.Service, files []string) error {
 		return &exitError{api.CodeFailed.ExitCode()}
 	default:
 		return &exitError{api.CodePartial.ExitCode()}
+	}
+}
+
+// noteAttached says what was done before an error that ends it all.
+func (a *app) noteAttached(done []api.AttachResult) {
+	for _, one := range done {
+		a.note("attached: %s", one.Path)
 	}
 }
 
