@@ -40,8 +40,8 @@ bench: ## run the benchmarks; they report ratios measured in one run
 bench-scale: ## [BENCH_MB=470]: ingest and queries of 16 shards against one plain FTS5 table, in one run
 	BENCH_MB=$(or $(BENCH_MB),470) $(GO) test -tags $(TAGS) -run '^$$' -bench Scale -benchtime 1x -timeout 2h ./shard
 
-bench-bleve: ## [BENCH_MB=48]: the same against Bleve v2, which a module of its own brings in
-	cd internal/arbtest/bleve && BENCH_MB=$(or $(BENCH_MB),48) $(GO) test -tags $(TAGS) -run '^$$' -bench Bleve -benchtime 1x -timeout 2h .
+bench-bleve: ## [BENCH_MB=48 BENCH_SHARDS=16]: the same against Bleve v2, which a module of its own brings in
+	cd internal/arbtest/bleve && BENCH_MB=$(or $(BENCH_MB),48) BENCH_SHARDS=$(BENCH_SHARDS) $(GO) test -tags $(TAGS) -run '^$$' -bench Bleve -benchtime 1x -timeout 2h .
 
 bench-memory: ## [BENCH_MB=4096]: memory while that much recombined text is ingested
 	GOMEMLIMIT=352MiB BENCH_MB=$(or $(BENCH_MB),4096) $(GO) test -tags $(TAGS) -run '^$$' -bench Memory -benchtime 1x -timeout 4h ./shard

@@ -3,6 +3,7 @@ package bleve
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,7 +21,7 @@ import (
 	"arborist/shard"
 )
 
-// BenchmarkBleve ingests real text into 16 shards and, passage by passage, into
+// BenchmarkBleve ingests real text into 16 shards, or BENCH_SHARDS, and, passage by passage, into
 // a Bleve index that stores it (English analyzer, batches of 1,000), then asks
 // both the same queries for ten hits with their text. Run it with -benchtime 1x.
 func BenchmarkBleve(b *testing.B) {
@@ -31,7 +32,11 @@ func BenchmarkBleve(b *testing.B) {
 		}
 		dir := b.TempDir()
 		shards := filepath.Join(dir, "shards")
-		if err := shard.CreateShared(shards, 16); err != nil {
+		number := 16
+		if n, err := strconv.Atoi(os.Getenv("BENCH_SHARDS")); err == nil {
+			number = n
+		}
+		if err := shard.CreateShared(shards, number); err != nil {
 			b.Fatal(err)
 		}
 		s, err := shard.OpenShared(shards)
