@@ -25,10 +25,10 @@ demo: build ## run the whole main job on real input: crawl, add, query, prove, v
 	$(GO) run -tags $(TAGS) ./cmd/demo -bin $(BIN) -site "$$($(GO) env GOROOT)/doc"
 
 test: ## run all tests
-	$(GO) test -tags $(TAGS) ./...
+	$(GO) test -tags $(TAGS) -timeout 20m ./...
 
 race: ## run the tests of the concurrent packages with the race detector
-	$(GO) test -tags $(TAGS) -race $(CONCURRENT)
+	$(GO) test -tags $(TAGS) -race -timeout 30m $(CONCURRENT)
 
 crash: ## rebuild and check IMAGES=2000 disks that a power cut could leave, as many in purges and after failed fsyncs (SEED=1)
 	ARBORIST_CRASH_IMAGES=$(or $(IMAGES),2000) ARBORIST_CRASH_SEED=$(or $(SEED),1) \
